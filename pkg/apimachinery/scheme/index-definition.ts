@@ -1,0 +1,34 @@
+/** Type of the keys of an index, and so of the values a field selector compares them with. */
+export type IndexType = 'string' | 'integer' | 'number' | 'boolean' | 'date';
+
+/**
+ * A field that lists may be filtered and sorted by.
+ * PostgreSQL keeps it as a column of its own: a btree for one value, a GIN index for several.
+ */
+export interface IndexDefinition {
+  /** Unique within the model, and what selectors and `sort` call it. */
+  name: string;
+  /** `spec.slug`, or `spec.tags[*]` and `spec.ports[*].name` for several values. */
+  path: string;
+  type: IndexType;
+  /** Several keys an object: `=` means "contains". Not sortable, never unique. */
+  multi: boolean;
+  /** At most one object of the model, over all namespaces, holds a key. Objects without a key do not clash. */
+  unique: boolean;
+  /** May an object have no key? Default true. */
+  nullable: boolean;
+}
+
+/** One key: a date is milliseconds since 1970. */
+export type IndexValue = string | number | boolean;
+
+/** What one index yields for one object: a key or none, or a set of keys for a multi-value index. */
+export type IndexKey = IndexValue | null | IndexValue[];
+
+/** Indexes every model has without declaring them; a declared index may not take their names. */
+export const builtinIndexes: readonly IndexDefinition[] = [
+  { name: 'metadata.name', path: 'metadata.name', type: 'string', multi: false, unique: false, nullable: false },
+  { name: 'metadata.namespace', path: 'metadata.namespace', type: 'string', multi: false, unique: false, nullable: true },
+  { name: 'metadata.creationTimestamp', path: 'metadata.creationTimestamp', type: 'date', multi: false, unique: false, nullable: true },
+  { name: 'metadata.deletionTimestamp', path: 'metadata.deletionTimestamp', type: 'date', multi: false, unique: false, nullable: true },
+];

@@ -1,0 +1,148 @@
+import { formatApiVersion, formatGroupResource, type GroupResource, type GroupVersionKind } from '../schema/group-version.ts';
+import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
+
+/**
+ * A failure with its answer: thrown anywhere, turned into JSON once, by the status filter.
+ * Source of reasons and messages: k8s.io/apimachinery/pkg/api/errors.
+ */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: StatusReason;
+  readonly details: StatusDetails | undefined;
+  /** A token that goes on with an expired list, inconsistently. */
+  readonly continueToken: string | undefined;
+
+  constructor(code: number, reason: StatusReason, message: string, options: { details?: StatusDetails; continueToken?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'StatusError';
+    this.code = code;
+    this.reason = reason;
+    this.details = options.details;
+    this.continueToken = options.continueToken;
+  }
+
+  toStatus(): Status {
+    return {
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: this.continueToken === undefined ? {} : { continue: this.continueToken },
+      status: 'Failure',
+      message: this.message,
+      reason: this.reason,
+      ...(this.details === undefined ? {} : { details: this.details }),
+      code: this.code,
+    };
+  }
+}
+
+export function isStatusError(error: unknown, reason?: StatusReason): error is StatusError {
+  return error instanceof StatusError && (reason === undefined || error.reason === reason);
+}
+
+export function newBadRequest(message: string, causes?: StatusCause[]): StatusError {
+  return new StatusError(400, 'BadRequest', message, causes === undefined ? {} : { details: { causes } });
+}
+
+export function newUnauthorized(message = 'Unauthorized'): StatusError {
+  return new StatusError(401, 'Unauthorized', message);
+}
+
+export function newForbidden(resource: GroupResource, name: string, reason: string): StatusError {
+  const subject = name === '' ? formatGroupResource(resource) : `${formatGroupResource(resource)} "${name}"`;
+  return new StatusError(403, 'Forbidden', `${subject} is forbidden: ${reason}`, { details: detailsOf(resource, name) });
+}
+
+export function newNotFound(resource: GroupResource, name: string): StatusError {
+  return new StatusError(404, 'NotFound', `${formatGroupResource(resource)} "${name}" not found`, { details: detailsOf(resource, name) });
+}
+
+/** For a path or a resource that the server does not serve. */
+export function newUnknownPath(): StatusError {
+  return new StatusError(404, 'NotFound', 'the server could not find the requested resource');
+}
+
+export function newMethodNotAllowed(resource: GroupResource, verb: string): StatusError {
+  return new StatusError(405, 'MethodNotAllowed', `${verb} is not supported on resources of kind "${formatGroupResource(resource)}"`, {
+    details: detailsOf(resource, ''),
+  });
+}
+
+export function newNotAcceptable(message: string): StatusError {
+  return new StatusError(406, 'NotAcceptable', message);
+}
+
+export function newAlreadyExists(resource: GroupResource, name: string): StatusError {
+  return new StatusError(409, 'AlreadyExists', `${formatGroupResource(resource)} "${name}" already exists`, { details: detailsOf(resource, name) });
+}
+
+export function newConflict(resource: GroupResource, name: string, reason: string, causes?: StatusCause[]): StatusError {
+  return new StatusError(409, 'Conflict', `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`, {
+    details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) },
+  });
+}
+
+/** An `If-Match` that does not hold. */
+export function newPreconditionFailed(resource: GroupResource, name: string, reason: string): StatusError {
+  return new StatusError(412, 'PreconditionFailed', `Operation cannot be fulfilled on ${formatGroupResource(resource)} "${name}": ${reason}`, {
+    details: detailsOf(resource, name),
+  });
+}
+
+export function newExpired(message: string, continueToken?: string): StatusError {
+  return new StatusError(410, 'Expired', message, continueToken === undefined ? {} : { continueToken });
+}
+
+export function newRequestEntityTooLarge(message: string): StatusError {
+  return new StatusError(413, 'RequestEntityTooLarge', message);
+}
+
+export function newUnsupportedMediaType(accepted: readonly string[]): StatusError {
+  return new StatusError(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`);
+}
+
+/** One cause a field; causes are sorted by field, as clients print them. */
+export function newInvalid(kind: Pick<GroupVersionKind, 'group' | 'kind'>, name: string, causes: readonly StatusCause[]): StatusError {
+  const sorted = [...causes].toSorted((a, b) => compareText(a.field ?? '', b.field ?? ''));
+  const texts = sorted.map((cause) => (cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`));
+  const subject = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  return new StatusError(422, 'Invalid', `${subject} "${name}" is invalid: ${list}`, {
+    details: { ...(name === '' ? {} : { name }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes: sorted },
+  });
+}
+
+export function newTooManyRequests(message: string, retryAfterSeconds = 1): StatusError {
+  return new StatusError(429, 'TooManyRequests', message, { details: { retryAfterSeconds } });
+}
+
+export function newInternalError(cause: unknown): StatusError {
+  return new StatusError(500, 'InternalError', 'Internal error occurred: the request could not be completed', { cause });
+}
+
+export function newServiceUnavailable(message: string, retryAfterSeconds = 1): StatusError {
+  return new StatusError(503, 'ServiceUnavailable', message, { details: { retryAfterSeconds } });
+}
+
+export function newTimeout(message: string, retryAfterSeconds = 1, causes?: StatusCause[]): StatusError {
+  return new StatusError(504, 'Timeout', message, { details: { retryAfterSeconds, ...(causes === undefined ? {} : { causes }) } });
+}
+
+/** A resourceVersion this server has not reached. */
+export function newTooLargeResourceVersion(asked: string, current: number): StatusError {
+  return newTimeout(`Timeout: Too large resource version: ${asked}, current: ${current}`, 1, [
+    { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
+  ]);
+}
+
+/** The message for a body whose apiVersion is not the URL's. */
+export function apiVersionMismatch(inBody: string, expected: GroupVersionKind): StatusError {
+  return newBadRequest(`the API version in the data (${inBody}) does not match the expected API version (${formatApiVersion(expected)})`);
+}
+
+function detailsOf({ group, resource }: GroupResource, name: string): StatusDetails {
+  return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: resource };
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

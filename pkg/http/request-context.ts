@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { UserInfo } from '../identity/index.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** One request on its way through the filters to its handler. */
+export interface RequestContext {
+  /** Sent back as X-Request-Id, and on every log line. */
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  readonly info: RequestInfo;
+  /** Anonymous until `withAuthentication` has run. */
+  user: UserInfo;
+  readonly log: Logger;
+  /** Texts of the `Warning: 299` headers that the answer will carry. */
+  readonly warnings: string[];
+  /** Aborted when the client is gone, the request timed out, or the server's drain is over. */
+  readonly signal: AbortSignal;
+  /** Aborted when the server begins to drain: a watch ends cleanly then. */
+  readonly draining: AbortSignal;
+}
+
+/** Answers the request, or throws a StatusError, which `withStatus` turns into the answer. */
+export type Handler = (context: RequestContext) => Promise<void>;
+
+/** Wraps a handler with one concern. */
+export type Filter = (next: Handler) => Handler;
