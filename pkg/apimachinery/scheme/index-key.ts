@@ -1,0 +1,157 @@
+import { isJsonObject, type ApiObject } from '../meta/object.ts';
+import { formatPath, type PathSegment } from '../serializer/field-path.ts';
+import { invalid, required, tooLong, tooMany, typeInvalid } from '../status/field-error.ts';
+import type { StatusCause } from '../status/status.ts';
+import type { IndexDefinition, IndexKey, IndexValue } from './index-definition.ts';
+import { parseIndexPath, type IndexPathSegment } from './index-path.ts';
+import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
+
+/** Bytes of UTF-8. PostgreSQL refuses btree entries of about 2.7 kB. */
+export const maxIndexKeyBytes = 1024;
+/** Keys of one object in one multi-value index. */
+export const maxIndexKeys = 10_000;
+/** Causes reported for one index: enough for a person, and a bound for a hostile list. */
+const maxCauses = 10;
+
+export interface ExtractedKeys {
+  /** One for each index, in the order of the indexes asked for. */
+  keys: IndexKey[];
+  /** Empty where the object can be stored; else the causes of its 422. */
+  causes: StatusCause[];
+}
+
+/**
+ * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type, over 1 kB, an integer
+ * that is not exact, no key where `nullable` is false, over 10 000 keys. Keys are good where there are causes too: a faulty value counts as absent.
+ * A multi-value index gives a set: no nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys.
+ */
+export function extractIndexKeys(indexes: readonly IndexDefinition[], object: ApiObject): ExtractedKeys {
+  const keys: IndexKey[] = [];
+  const causes: StatusCause[] = [];
+  for (const index of indexes) {
+    const collector = new KeyCollector(index, maxCauses);
+    keys.push(collector.collect(object));
+    causes.push(...collector.causes);
+  }
+  return { keys, causes };
+}
+
+/** The key an object has in one index; a value that the index cannot hold counts as absent. */
+export function extractIndexKey(index: IndexDefinition, object: ApiObject): IndexKey {
+  return new KeyCollector(index, 0).collect(object);
+}
+
+const parsedPaths = new WeakMap<IndexDefinition, readonly IndexPathSegment[]>();
+
+function segmentsOf(index: IndexDefinition): readonly IndexPathSegment[] {
+  const known = parsedPaths.get(index);
+  if (known !== undefined) return known;
+  const parsed = parseIndexPath(index.path);
+  const segments = 'segments' in parsed ? parsed.segments : [];
+  parsedPaths.set(index, segments);
+  return segments;
+}
+
+/** Walks one object along one path. Its recursion is as deep as the path, never as the object. */
+class KeyCollector {
+  readonly causes: StatusCause[] = [];
+  private readonly index: IndexDefinition;
+  private readonly causesWanted: number;
+  private readonly segments: readonly IndexPathSegment[];
+  private readonly found = new Set<IndexValue>();
+  /** Where in the lists on its way the walk is. */
+  private readonly positions: number[] = [];
+
+  constructor(index: IndexDefinition, causesWanted: number) {
+    this.index = index;
+    this.causesWanted = causesWanted;
+    this.segments = segmentsOf(index);
+  }
+
+  collect(object: ApiObject): IndexKey {
+    this.walk(object, 0);
+    const { index, found } = this;
+    if (found.size === 0 && !index.nullable && this.causes.length === 0) {
+      this.report(() => required(this.field(), `index ${index.name} takes no object without a key`));
+    }
+    if (!index.multi) return found.values().next().value ?? null;
+    if (found.size > maxIndexKeys) this.report(() => tooMany(this.field(), found.size, maxIndexKeys));
+    return [...found].slice(0, maxIndexKeys);
+  }
+
+  private walk(value: unknown, depth: number): void {
+    if (value === undefined || value === null) return;
+    const segment = this.segments[depth];
+    if (segment === undefined) this.take(value);
+    else if ('everyItem' in segment) this.walkItems(value, depth);
+    else if (isJsonObject(value)) this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : undefined, depth + 1);
+    else this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
+  }
+
+  private walkItems(value: unknown, depth: number): void {
+    if (!Array.isArray(value)) {
+      this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an array`));
+      return;
+    }
+    for (const [position, item] of value.entries()) {
+      this.positions.push(position);
+      this.walk(item, depth + 1);
+      this.positions.pop();
+    }
+  }
+
+  private take(value: unknown): void {
+    const { index } = this;
+    const key = indexValueOf(index.type, value);
+    if (key === undefined) {
+      const cause = isExpectedType(index, value) ? invalid : typeInvalid;
+      this.report(() => cause(this.field(), isScalar(value) ? value : typeName(value), `index ${index.name}: must be ${indexTypeDescriptions[index.type]}`));
+    } else if (typeof key === 'string' && Buffer.byteLength(key) > maxIndexKeyBytes) {
+      this.report(() => {
+        const cause = tooLong(this.field(), maxIndexKeyBytes);
+        return { ...cause, message: `${cause.message}: index ${index.name}` };
+      });
+    } else {
+      this.found.add(key);
+    }
+  }
+
+  /** A cause is made only when it is wanted: a hostile list holds a million faults. */
+  private report(cause: () => StatusCause): void {
+    if (this.causes.length < this.causesWanted) this.causes.push(cause());
+  }
+
+  /** The JSON path to where the walk is after `depth` steps; to the list, where it is at none of its items. */
+  private field(depth = this.segments.length): string {
+    const path: PathSegment[] = [];
+    let lists = 0;
+    for (const segment of this.segments.slice(0, depth)) {
+      const step = 'property' in segment ? segment.property : this.positions[lists++];
+      if (step === undefined) break;
+      path.push(step);
+    }
+    return formatPath(path);
+  }
+}
+
+/** Right kind of JSON value, wrong value: 1.5 as an integer, `yesterday` as a date. */
+function isExpectedType({ type }: IndexDefinition, value: unknown): boolean {
+  switch (type) {
+    case 'string':
+    case 'date':
+      return typeof value === 'string';
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint';
+    default:
+      return false;
+  }
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function typeName(value: unknown): string {
+  return Array.isArray(value) ? 'array' : typeof value;
+}

@@ -1,0 +1,58 @@
+import { textViolation } from '../serializer/value-rules.ts';
+import { parseTimestamp } from '../validation/timestamp.ts';
+import type { IndexType, IndexValue } from './index-definition.ts';
+
+const integerSyntax = /^-?\d{1,16}$/;
+const numberSyntax = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What the values of each type look like in a selector and in an error message. */
+export const indexTypeDescriptions: Record<IndexType, string> = {
+  string: 'a string without U+0000 and unpaired surrogates',
+  integer: `an integer between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`,
+  number: 'a finite number',
+  boolean: 'true or false',
+  date: 'an RFC 3339 date',
+};
+
+/** Reads a text as a key of the index's type; undefined where it is none. Strings are taken as they are. */
+export function parseIndexValue(type: IndexType, text: string): IndexValue | undefined {
+  switch (type) {
+    case 'string':
+      return indexValueOf(type, text);
+    case 'integer':
+      return integerSyntax.test(text) ? indexValueOf(type, Number(text)) : undefined;
+    case 'number':
+      return numberSyntax.test(text) ? indexValueOf(type, Number(text)) : undefined;
+    case 'boolean':
+      return text === 'true' ? true : text === 'false' ? false : undefined;
+    default:
+      return parseDate(text);
+  }
+}
+
+/** Takes a JSON value as a key of the index's type; undefined where it is none. Nothing is converted, but a date's text to milliseconds. */
+export function indexValueOf(type: IndexType, value: unknown): IndexValue | undefined {
+  switch (type) {
+    case 'string':
+      return typeof value === 'string' && textViolation(value) === undefined ? value : undefined;
+    case 'integer':
+      // Adding 0 makes -0 the 0 it equals.
+      return typeof value === 'number' && Number.isSafeInteger(value) ? value + 0 : undefined;
+    case 'number':
+      return typeof value === 'number' && Number.isFinite(value) ? value + 0 : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : undefined;
+    default:
+      return typeof value === 'string' ? parseDate(value) : undefined;
+  }
+}
+
+/** The text `parseIndexValue` reads as this value. */
+export function formatIndexValue(type: IndexType, value: IndexValue): string {
+  return type === 'date' ? new Date(Number(value)).toISOString() : String(value);
+}
+
+/** Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything else. */
+export function parseDate(text: string): number | undefined {
+  return parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+}

@@ -1,0 +1,86 @@
+import type { ApiObject } from '../meta/object.ts';
+import type { IndexDefinition, IndexKey, IndexValue } from '../scheme/index-definition.ts';
+import { extractIndexKey } from '../scheme/index-key.ts';
+import { compareIndexValues } from './compare.ts';
+import type { FieldRequirement, FieldSelector, LabelRequirement, LabelSelector, Selector } from './requirement.ts';
+
+type Labels = Readonly<Record<string, string>> | undefined;
+
+/** Does the selector take an object with these labels? */
+export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
+  return selector.every((requirement) => compileLabelRequirement(requirement)(labels));
+}
+
+/** Does the selector take an object whose index keys are these? */
+export function matchesFields(selector: FieldSelector, keyOf: (index: IndexDefinition) => IndexKey): boolean {
+  return selector.every((requirement) => compileFieldRequirement(requirement)(keyOf(requirement.index)));
+}
+
+/**
+ * The selector as one predicate, for callers that ask it of many objects: a watch compiles once and asks per event.
+ * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent.
+ */
+export function compileSelector(selector: Selector): (object: ApiObject) => boolean {
+  const labels = selector.labels.map(compileLabelRequirement);
+  const fields = selector.fields.map((requirement) => ({ index: requirement.index, matches: compileFieldRequirement(requirement) }));
+  return (object) =>
+    labels.every((matches) => matches(object.metadata.labels)) && fields.every(({ index, matches }) => matches(extractIndexKey(index, object)));
+}
+
+function compileLabelRequirement(requirement: LabelRequirement): (labels: Labels) => boolean {
+  const { key } = requirement;
+  // Own properties only: a plain object seems to have a label named `constructor`.
+  const has = (labels: Labels): labels is Readonly<Record<string, string>> => labels !== undefined && Object.hasOwn(labels, key);
+  switch (requirement.operator) {
+    case 'Exists':
+      return has;
+    case 'DoesNotExist':
+      return (labels) => !has(labels);
+    case 'In': {
+      const values = new Set<string | undefined>(requirement.values);
+      return (labels) => has(labels) && values.has(labels[key]);
+    }
+    default: {
+      const values = new Set<string | undefined>(requirement.values);
+      return (labels) => !has(labels) || !values.has(labels[key]);
+    }
+  }
+}
+
+function compileFieldRequirement(requirement: FieldRequirement): (key: IndexKey) => boolean {
+  switch (requirement.operator) {
+    case 'Exists':
+      return isPresent;
+    case 'DoesNotExist':
+      return (key) => !isPresent(key);
+    case 'In':
+      return containsAny(requirement.values);
+    case 'NotIn': {
+      const contains = containsAny(requirement.values);
+      return (key) => !contains(key);
+    }
+    case 'Prefix':
+      return (key) => typeof key === 'string' && key.startsWith(requirement.value);
+    case 'GreaterThan':
+      return ordered(requirement.value, (order) => order > 0);
+    case 'GreaterOrEqual':
+      return ordered(requirement.value, (order) => order >= 0);
+    case 'LessThan':
+      return ordered(requirement.value, (order) => order < 0);
+    default:
+      return ordered(requirement.value, (order) => order <= 0);
+  }
+}
+
+function isPresent(key: IndexKey): boolean {
+  return Array.isArray(key) ? key.length > 0 : key !== null;
+}
+
+function containsAny(wanted: readonly IndexValue[]): (key: IndexKey) => boolean {
+  const values = new Set<IndexValue | null>(wanted);
+  return (key) => (Array.isArray(key) ? key.some((value) => values.has(value)) : values.has(key));
+}
+
+function ordered(value: IndexValue, accepts: (order: number) => boolean): (key: IndexKey) => boolean {
+  return (key) => key !== null && !Array.isArray(key) && accepts(compareIndexValues(key, value));
+}

@@ -1,0 +1,90 @@
+import { Composer, Lexer, Parser, type CST, type Document } from 'yaml';
+
+import { newBadRequest, newRequestEntityTooLarge } from '../status/status-error.ts';
+import { decodeIfJson, decodeUtf8 } from './decode-json.ts';
+import type { DecodeResult } from './decode-result.ts';
+import { maxJsonDepth, newTooDeep } from './value-rules.ts';
+import { isEmptyDocument, readYamlDocument } from './yaml-reader.ts';
+
+/** In bytes. The parser holds the event loop, at about a microsecond a token; JSON in a YAML body is not bound by this. */
+export const maxYamlBytes = 1 << 20;
+/** Tokens as the lexer counts them: words, indicators, runs of space, newlines. Definitions of 900 kB have fewer. */
+const maxYamlTokens = 250_000;
+const maxYamlDocuments = 1000;
+
+/**
+ * Decodes a body of one YAML 1.2 document (core schema: `yes` and timestamps stay strings, no merge keys). The rules of values
+ * are those of `decodeJson`; number and boolean keys become strings. Anchors and aliases work while the expanded value stays
+ * within 3 MiB. A body that is JSON, as `kubectl apply --server-side` sends, is read as JSON, which is much faster.
+ * @throws StatusError 400 for what is not such a document (custom tags, directives, complex keys, several documents included),
+ * 413 for more than 1 MiB or 250 000 tokens, 422 for an integer that a double cannot keep.
+ */
+export function decodeYaml(bytes: Buffer): DecodeResult {
+  const text = decodeUtf8(bytes);
+  const json = /^\s*[{[]/.test(text) ? decodeIfJson(bytes, text) : undefined;
+  if (json !== undefined) return json;
+  const documents = parseDocuments(text, bytes.length, 1);
+  const [document] = documents;
+  if (document === undefined) throw newBadRequest('the body of the request holds no YAML document');
+  return readYamlDocument(document);
+}
+
+/** Decodes a file of several documents between `---`; empty ones are skipped. Rules, bounds and errors as of `decodeYaml`. */
+export function decodeYamlDocuments(text: string): DecodeResult[] {
+  const documents = parseDocuments(text, Buffer.byteLength(text), maxYamlDocuments);
+  return documents.filter((document) => !isEmptyDocument(document)).map((document) => readYamlDocument(document));
+}
+
+function parseDocuments(text: string, bytes: number, maxDocuments: number): Document.Parsed[] {
+  if (bytes > maxYamlBytes) throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlBytes} bytes; JSON may be larger`);
+  const composer = new Composer({ version: '1.2', schema: 'core', merge: false, uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
+  // The first error ends the work; collected, a hostile body makes a million of them. Were the member renamed,
+  // readYamlDocument would still find the errors, only later.
+  Object.assign(composer, {
+    onError: (source: ErrorSource, _code: string, message: string, warning?: boolean): void => {
+      if (warning !== true) throw newYamlError(text, positionOf(source), message);
+    },
+  });
+  const documents: Document.Parsed[] = [];
+  for (const token of parseTokens(text)) {
+    documents.push(...(composer.next(token) as Iterable<Document.Parsed>));
+    if (documents.length >= maxDocuments && token.type === 'document') throw newBadRequest(`more YAML documents than expected: at most ${maxDocuments}`);
+  }
+  documents.push(...(composer.end() as Iterable<Document.Parsed>));
+  return documents;
+}
+
+/** The concrete syntax, token by token, so that depth and number of tokens are bounded before the recursive composer runs. */
+function* parseTokens(text: string): Generator<CST.Token> {
+  const parser = new Parser();
+  let lexemes = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    lexemes += 1;
+    if (lexemes > maxYamlTokens) throw newRequestEntityTooLarge(`a YAML body is limited to ${maxYamlTokens} tokens; JSON may be larger`);
+    for (const token of parser.next(lexeme)) if (isContent(token, text)) yield token;
+    // One entry a level, one for the document, one for the scalar being read.
+    if (parser.stack.length > maxJsonDepth + 2) throw newTooDeep();
+  }
+  for (const token of parser.end()) if (isContent(token, text)) yield token;
+}
+
+/** `%YAML 1.2` says nothing new; any other directive changes what the text means. */
+function isContent(token: CST.Token, text: string): boolean {
+  if (token.type === 'error') throw newYamlError(text, token.offset, token.message);
+  if (token.type !== 'directive') return true;
+  if (!/^%YAML 1\.2\s*$/.test(token.source)) throw newYamlError(text, token.offset, 'directives are not supported');
+  return false;
+}
+
+type ErrorSource = number | [number, number] | number[] | { offset: number };
+
+function positionOf(source: ErrorSource): number {
+  if (typeof source === 'number') return source;
+  return Array.isArray(source) ? (source[0] ?? 0) : source.offset;
+}
+
+function newYamlError(text: string, position: number, message: string): Error {
+  const line = text.slice(0, position).split('\n').length;
+  const shown = message.slice(0, 90).replaceAll(/[\p{Cc}\p{Surrogate}]/gu, '\uFFFD');
+  return newBadRequest(`the body of the request is not valid YAML: line ${line}: ${shown}`);
+}

@@ -1,0 +1,133 @@
+import { isJsonObject, type JsonValue } from '../meta/object.ts';
+import type { NameRule } from '../scheme/model.ts';
+import { duplicate, forbidden, invalid, required, tooLong, tooMany } from '../status/field-error.ts';
+import type { StatusCause } from '../status/status.ts';
+import { validateName } from './name.ts';
+import { validateOwnerReferences } from './owner-references.ts';
+import { isReservedKey, validateLabelValue, validateQualifiedKey } from './qualified-key.ts';
+
+export interface ObjectMetaOptions {
+  nameRule: NameRule;
+  namespaced: boolean;
+  /** Path that causes begin with. Default `metadata`. */
+  field?: string;
+  /** Does the text have the form of one of the platform's credentials? Asked of everything like `pat_` and 36 base62 digits. Default: nothing is. */
+  isCredential?: (text: string) => boolean;
+}
+
+/** Causes refuse the object (422), at most 100 of them; warnings go into `Warning` headers. */
+export interface MetaValidation {
+  causes: StatusCause[];
+  warnings: string[];
+}
+
+const maxCauses = 100;
+const maxLabels = 256;
+const maxFinalizers = 64;
+/** In bytes, keys and values together. */
+const maxAnnotationsSize = 256 << 10;
+const credentialForm = /pat_[0-9A-Za-z]{36}/g;
+
+/**
+ * Checks the metadata a client may set: names, namespace, labels, annotations, finalizers and owner references.
+ * `meta` must have passed `checkMetadataShape`; what has the wrong JSON type is passed over here.
+ * A generateName is checked as the beginning of a name; whoever completes it must shorten it to fit.
+ */
+export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): MetaValidation {
+  const { field = 'metadata', isCredential = () => false } = options;
+  const source = isJsonObject(meta) ? meta : {};
+  const labels = textEntries(source['labels']);
+  const annotations = textEntries(source['annotations']);
+  const finalizers = validateFinalizers(source['finalizers'], `${field}.finalizers`);
+  const causes = [
+    ...validateNames(source['name'], source['generateName'], options.nameRule, field),
+    ...validateNamespace(source['namespace'], options.namespaced, `${field}.namespace`),
+    ...validateLabels(labels, `${field}.labels`),
+    ...validateAnnotations(annotations, `${field}.annotations`),
+    ...findCredentials(labels, `${field}.labels`, isCredential),
+    ...findCredentials(annotations, `${field}.annotations`, isCredential),
+    ...finalizers.causes,
+    ...validateOwnerReferences(source['ownerReferences'], `${field}.ownerReferences`),
+  ];
+  return { causes: causes.slice(0, maxCauses), warnings: finalizers.warnings };
+}
+
+function validateNames(name: JsonValue | undefined, generateName: JsonValue | undefined, rule: NameRule, field: string): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const prefix = typeof generateName === 'string' ? generateName : '';
+  if (prefix !== '') {
+    // The dash before the random part is not the end of the name.
+    const violation = validateName(prefix.endsWith('-') ? `${prefix.slice(0, -1)}a` : prefix, rule);
+    if (violation !== undefined) causes.push(invalid(`${field}.generateName`, prefix, violation));
+  }
+  if (typeof name !== 'string' || name === '') {
+    if (prefix === '') causes.push(required(`${field}.name`, 'name or generateName is required'));
+    return causes;
+  }
+  const violation = validateName(name, rule);
+  if (violation !== undefined) causes.push(invalid(`${field}.name`, name, violation));
+  return causes;
+}
+
+function validateNamespace(namespace: JsonValue | undefined, namespaced: boolean, field: string): StatusCause[] {
+  const given = typeof namespace === 'string' && namespace !== '' ? namespace : undefined;
+  if (given === undefined) return namespaced ? [required(field)] : [];
+  if (!namespaced) return [forbidden(field, 'not allowed on this type')];
+  const violation = validateName(given, 'dns-label');
+  return violation === undefined ? [] : [invalid(field, given, violation)];
+}
+
+function validateLabels(labels: Entries, field: string): StatusCause[] {
+  if (labels.length > maxLabels) return [tooMany(field, labels.length, maxLabels)];
+  return labels.flatMap(([key, value]) => {
+    const violation = validateLabelValue(value);
+    return [...validateKey(key, field), ...(violation === undefined ? [] : [invalid(field, value, violation)])];
+  });
+}
+
+function validateAnnotations(annotations: Entries, field: string): StatusCause[] {
+  let size = 0;
+  for (const [key, value] of annotations) size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  if (size > maxAnnotationsSize) return [tooLong(field, maxAnnotationsSize)];
+  return annotations.flatMap(([key]) => validateKey(key, field));
+}
+
+function validateKey(key: string, field: string): StatusCause[] {
+  const violation = validateQualifiedKey(key);
+  if (violation !== undefined) return [invalid(field, key, violation)];
+  return isReservedKey(key) ? [forbidden(field, `the key "${key}" is under a domain reserved for the platform`)] : [];
+}
+
+/** Keys too: a credential in one is as readable. The causes do not repeat it. */
+function findCredentials(entries: Entries, field: string, isCredential: (text: string) => boolean): StatusCause[] {
+  const holds = (text: string): boolean => (text.match(credentialForm) ?? []).some((candidate) => isCredential(candidate));
+  return entries.flatMap(([key, value]) => {
+    if (holds(key)) return [forbidden(field, 'a key holds a credential; credentials belong in neither labels nor annotations')];
+    return holds(value) ? [forbidden(field, `the value of "${key.slice(0, 317)}" holds a credential; credentials belong in neither labels nor annotations`)] : [];
+  });
+}
+
+function validateFinalizers(finalizers: JsonValue | undefined, field: string): MetaValidation {
+  if (!Array.isArray(finalizers)) return { causes: [], warnings: [] };
+  if (finalizers.length > maxFinalizers) return { causes: [tooMany(field, finalizers.length, maxFinalizers)], warnings: [] };
+  const causes: StatusCause[] = [];
+  const warnings: string[] = [];
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (typeof finalizer !== 'string') continue;
+    const violation = validateQualifiedKey(finalizer);
+    if (violation !== undefined) causes.push(invalid(`${field}[${index}]`, finalizer, violation));
+    else if (finalizers.indexOf(finalizer) < index) causes.push(duplicate(`${field}[${index}]`, finalizer));
+    else if (!finalizer.includes('/') && !standardFinalizers.has(finalizer)) {
+      warnings.push(`${field}: "${finalizer}": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers`);
+    }
+  }
+  return { causes, warnings };
+}
+
+const standardFinalizers: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
+
+type Entries = [string, string][];
+
+function textEntries(value: JsonValue | undefined): Entries {
+  return isJsonObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string') : [];
+}
