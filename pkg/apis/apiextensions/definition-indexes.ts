@@ -1,0 +1,37 @@
+import type { IndexDefinition } from '#pkg/apimachinery/index';
+import type { DeclaredIndex, DefinitionVersion } from './definition.ts';
+import { findSelectableField } from './selectable-field.ts';
+
+/** An index of one version: declared as such, or there because the field is selectable. */
+export interface VersionIndex {
+  index: IndexDefinition;
+  declared: boolean;
+}
+
+/** An index with its defaults: multi when the path holds `[*]`, not unique, nullable. A leading dot of the path is dropped. */
+export function indexFromDeclaration({ name, path, type, multi, unique, nullable }: DeclaredIndex): IndexDefinition {
+  return { name, path: path.replace(/^\.(?!\.)/, ''), type, multi: multi ?? path.includes('[*]'), unique: unique ?? false, nullable: nullable ?? true };
+}
+
+/**
+ * The indexes of one version: those it declares, then one for each selectable field, named by its path without the leading dot.
+ * A selectable field that leads nowhere gives none; where both have one name, both are listed.
+ */
+export function versionIndexes(version: DefinitionVersion): VersionIndex[] {
+  const declared = (version.indexes ?? []).map((each) => ({ index: indexFromDeclaration(each), declared: true }));
+  const selectable = (version.selectableFields ?? []).flatMap(({ jsonPath }) => {
+    const target = findSelectableField(jsonPath, version.schema?.openAPIV3Schema);
+    return 'problem' in target ? [] : [{ index: target.index, declared: false }];
+  });
+  return [...declared, ...selectable];
+}
+
+/** The indexes of all versions, one of each name; a declared index stands for the selectable field of its name. */
+export function mergedIndexes(versions: readonly DefinitionVersion[]): IndexDefinition[] {
+  const merged = new Map<string, VersionIndex>();
+  for (const each of versions.flatMap(versionIndexes)) {
+    const known = merged.get(each.index.name);
+    if (known === undefined || (each.declared && !known.declared)) merged.set(each.index.name, each);
+  }
+  return [...merged.values()].map(({ index }) => index);
+}

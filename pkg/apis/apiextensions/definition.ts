@@ -1,0 +1,81 @@
+import type { ApiObject, Condition, IndexType, JsonSchema, JsonObject, PrinterColumn, ScaleSubresource, Scope } from '#pkg/apimachinery/index';
+
+export const definitionGroup = 'apiextensions.k8s.io';
+export const definitionKind = 'CustomResourceDefinition';
+
+/** A model declared through the API. Source: apiextensions.k8s.io/v1, and `indexes`, which are ours. */
+export interface CustomResourceDefinition extends ApiObject<DefinitionSpec, DefinitionStatus> {
+  spec: DefinitionSpec;
+}
+
+export interface DefinitionSpec {
+  group: string;
+  names: DefinitionNames;
+  scope: Scope;
+  versions: DefinitionVersion[];
+  conversion?: DefinitionConversion;
+  /** Only false is accepted: a schema says itself where it keeps unknown fields. */
+  preserveUnknownFields?: boolean;
+}
+
+export interface DefinitionNames {
+  plural: string;
+  kind: string;
+  /** Default: the kind in lower case. */
+  singular?: string;
+  /** Default: `<kind>List`. */
+  listKind?: string;
+  shortNames?: string[];
+  categories?: string[];
+}
+
+export interface DefinitionVersion {
+  name: string;
+  served: boolean;
+  /** True for exactly one version. */
+  storage: boolean;
+  deprecated?: boolean;
+  deprecationWarning?: string;
+  schema?: { openAPIV3Schema?: JsonSchema };
+  subresources?: { status?: JsonObject; scale?: ScaleSubresource };
+  additionalPrinterColumns?: PrinterColumn[];
+  selectableFields?: SelectableField[];
+  indexes?: DeclaredIndex[];
+}
+
+export interface SelectableField {
+  /** `.spec.issuerRef.name` */
+  jsonPath: string;
+}
+
+/** An index as a definition writes it; see IndexDefinition for what the fields mean. */
+export interface DeclaredIndex {
+  name: string;
+  path: string;
+  type: IndexType;
+  /** Default: whether the path holds `[*]`. */
+  multi?: boolean;
+  /** Default false. */
+  unique?: boolean;
+  /** Default true. */
+  nullable?: boolean;
+}
+
+/** Only `None` is accepted: every version has the same fields, and a conversion changes nothing but apiVersion. */
+export interface DefinitionConversion {
+  strategy: string;
+  webhook?: JsonObject;
+}
+
+export interface DefinitionStatus {
+  conditions?: Condition[];
+  /** The names that are served; a name that another owner had first is missing. */
+  acceptedNames?: Partial<DefinitionNames>;
+  /** Every version that was ever the storage version. */
+  storedVersions?: string[];
+}
+
+/** Has the definition ever been served? It stays so, whatever becomes of its later names. */
+export function isEstablished(definition: CustomResourceDefinition): boolean {
+  return definition.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') ?? false;
+}

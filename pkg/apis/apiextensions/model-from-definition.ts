@@ -1,0 +1,52 @@
+import type { Model, ModelNames, ModelVersion } from '#pkg/apimachinery/index';
+import { isEstablished, type CustomResourceDefinition, type DefinitionNames, type DefinitionVersion } from './definition.ts';
+import { mergedIndexes } from './definition-indexes.ts';
+import { compareVersions } from './version-priority.ts';
+
+/**
+ * What a valid definition declares, as the registry serves it; versions in order of preference.
+ * An established definition is served under its accepted names, so that a new name which clashes never takes effect.
+ */
+export function modelFromDefinition(definition: CustomResourceDefinition): Model {
+  const { spec } = definition;
+  const versions = spec.versions.toSorted((a, b) => compareVersions(a.name, b.name));
+  return {
+    group: spec.group,
+    names: modelNames(servedNames(definition)),
+    scope: spec.scope,
+    versions: versions.map(modelVersion),
+    storageVersion: (spec.versions.find(({ storage }) => storage) ?? versions[0])?.name ?? '',
+    indexes: mergedIndexes(versions),
+    nameRule: 'model',
+  };
+}
+
+function servedNames(definition: CustomResourceDefinition): DefinitionNames {
+  const { names } = definition.spec;
+  return isEstablished(definition) ? { plural: names.plural, kind: names.kind, ...definition.status?.acceptedNames } : names;
+}
+
+function modelNames(names: DefinitionNames): ModelNames {
+  return {
+    plural: names.plural,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    kind: names.kind,
+    listKind: names.listKind ?? `${names.kind}List`,
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+  };
+}
+
+function modelVersion(version: DefinitionVersion): ModelVersion {
+  const { subresources } = version;
+  return {
+    name: version.name,
+    served: version.served,
+    deprecated: version.deprecated ?? false,
+    ...(version.deprecationWarning === undefined ? {} : { deprecationWarning: version.deprecationWarning }),
+    schema: version.schema?.openAPIV3Schema ?? { type: 'object' },
+    subresources: { status: subresources?.status !== undefined, ...(subresources?.scale === undefined ? {} : { scale: subresources.scale }) },
+    printerColumns: version.additionalPrinterColumns ?? [],
+    selectableFields: version.selectableFields?.map(({ jsonPath }) => jsonPath) ?? [],
+  };
+}

@@ -1,0 +1,69 @@
+import { fieldError, type ApiObject, type StatusCause } from '#pkg/apimachinery/index';
+import { validateApproval } from './api-approval.ts';
+import type { CustomResourceDefinition, DefinitionConversion } from './definition.ts';
+import { isDefinition, shapeCauses } from './definition-shape.ts';
+import { validateDefinitionName, validateGroup, validateNames } from './validate-names.ts';
+import { validateVersions, type StructuralSchemaCheck } from './validate-versions.ts';
+
+export interface DefinitionValidation {
+  validateStructuralSchema: StructuralSchemaCheck;
+  /** The stored definition, on an update. */
+  old?: ApiObject<unknown, unknown>;
+}
+
+/**
+ * Everything that is wrong with a definition a client posts, one cause a field; none when it may be stored.
+ * Expects the defaults of defaultDefinition, and on an update the status the object will have. Never throws, whatever the object holds:
+ * where a type is wrong, only types are reported. Source of rules and words: k8s.io/apiextensions-apiserver.
+ */
+export function validateDefinition(definition: ApiObject<unknown, unknown>, { validateStructuralSchema, old }: DefinitionValidation): StatusCause[] {
+  if (!isDefinition(definition)) return shapeCauses(definition);
+  const { metadata, spec } = definition;
+  return [
+    ...validateDefinitionName(definition),
+    ...validateGroup(spec.group),
+    ...validateNames(spec.names),
+    ...validateScope(spec.scope),
+    ...validateVersions(spec.versions, validateStructuralSchema),
+    ...validateConversion(spec.conversion),
+    ...(spec.preserveUnknownFields === true
+      ? [fieldError.invalid('spec.preserveUnknownFields', true, 'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead')]
+      : []),
+    ...validateApproval(spec.group, metadata, old?.metadata),
+    ...validateStoredVersions(definition),
+    ...(old !== undefined && isDefinition(old) ? validateImmutable(definition, old) : []),
+  ];
+}
+
+function validateScope(scope: string): StatusCause[] {
+  if (scope === '') return [fieldError.required('spec.scope')];
+  return scope === 'Cluster' || scope === 'Namespaced' ? [] : [fieldError.notSupported('spec.scope', scope, ['Cluster', 'Namespaced'])];
+}
+
+function validateConversion(conversion: DefinitionConversion | undefined): StatusCause[] {
+  if (conversion === undefined) return [];
+  if (conversion.strategy === '') return [fieldError.required('spec.conversion.strategy')];
+  if (conversion.strategy !== 'None') return [fieldError.notSupported('spec.conversion.strategy', conversion.strategy, ['None'])];
+  return conversion.webhook === undefined ? [] : [fieldError.forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')];
+}
+
+function validateStoredVersions({ spec, status }: CustomResourceDefinition): StatusCause[] {
+  const names = new Set(spec.versions.map(({ name }) => name));
+  return (status?.storedVersions ?? []).flatMap((stored, index) => {
+    if (names.has(stored)) return [];
+    const until = `until a storage migration ensures no data remains persisted in ${stored} and removes ${stored} from status.storedVersions`;
+    const detail = `missing from spec.versions; ${stored} was previously a storage version, and must remain in spec.versions ${until}`;
+    return [fieldError.invalid(`status.storedVersions[${index}]`, stored, detail)];
+  });
+}
+
+/** Tables, permissions and stored objects go by these. */
+function validateImmutable({ spec }: CustomResourceDefinition, { spec: old }: CustomResourceDefinition): StatusCause[] {
+  const pairs: [string, string, string][] = [
+    ['spec.group', spec.group, old.group],
+    ['spec.names.plural', spec.names.plural, old.names.plural],
+    ['spec.names.kind', spec.names.kind, old.names.kind],
+    ['spec.scope', spec.scope, old.scope],
+  ];
+  return pairs.filter(([, value, before]) => value !== before).map(([field, value]) => fieldError.invalid(field, value, 'field is immutable'));
+}

@@ -1,0 +1,60 @@
+import { fieldError, maxIndexes, validateIndexes, type IndexDefinition, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import type { DefinitionVersion } from './definition.ts';
+import { indexFromDeclaration, versionIndexes, type VersionIndex } from './definition-indexes.ts';
+import { validateVersion } from './validate-version.ts';
+
+/** Whether a schema is structural: one cause for each place where it is not. The schema comes from a client and may be any object. */
+export type StructuralSchemaCheck = (schema: JsonSchema, fieldPath: string) => StatusCause[];
+
+/** The versions one by one, then what they must have in common. */
+export function validateVersions(versions: readonly DefinitionVersion[], validateStructuralSchema: StructuralSchemaCheck): StatusCause[] {
+  const field = 'spec.versions';
+  if (versions.length === 0) return [fieldError.required(field, 'must have at least one version')];
+  const names = versions.map(({ name }) => name);
+  const causes = versions.flatMap((version, index) => {
+    const schema = version.schema?.openAPIV3Schema;
+    const schemaField = `${field}[${index}].schema.openAPIV3Schema`;
+    return [
+      ...validateVersion(version, `${field}[${index}]`),
+      ...(schema === undefined ? [fieldError.required(schemaField, 'schemas are required')] : validateStructuralSchema(schema, schemaField)),
+      ...validateIndexes((version.indexes ?? []).map(indexFromDeclaration), `${field}[${index}].indexes`),
+    ];
+  });
+  if (new Set(names).size < names.length) causes.push(fieldError.invalid(field, names, 'must contain unique version names'));
+  if (versions.filter(({ storage }) => storage).length !== 1) {
+    causes.push(fieldError.invalid(field, names, 'must have exactly one version marked as storage version'));
+  }
+  return [...causes, ...validateSharedIndexes(versions)];
+}
+
+/** Every version reads the same stored objects, so an index has one definition in all versions that have it. */
+function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCause[] {
+  const first = new Map<string, VersionIndex & { version: string }>();
+  const causes: StatusCause[] = [];
+  for (const [position, version] of versions.entries()) {
+    for (const each of versionIndexes(version)) {
+      const known = first.get(each.index.name);
+      if (known === undefined) first.set(each.index.name, { ...each, version: version.name });
+      // Within a version a doubled name is reported where it stands.
+      else if (!agree(known, each) && (known.version !== version.name || known.declared !== each.declared)) {
+        causes.push(fieldError.invalid(`spec.versions[${position}].${each.declared ? 'indexes' : 'selectableFields'}`, each.index.name, difference(known)));
+      }
+      // From here on a declared index speaks for the name, for it is the stricter one.
+      if (known?.declared === false && each.declared) first.set(each.index.name, { ...each, version: version.name });
+    }
+  }
+  if (first.size > maxIndexes) causes.push(fieldError.invalid('spec.versions', first.size, `may have at most ${maxIndexes} different indexes in all`));
+  return causes;
+}
+
+/** A declared index may say more about a selectable field (another type, unique, not nullable), but not name another path. */
+function agree(a: VersionIndex, b: VersionIndex): boolean {
+  if (a.declared !== b.declared) return a.index.path === b.index.path;
+  return (['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[]).every((key) => a.index[key] === b.index[key]);
+}
+
+function difference({ index, version, declared }: VersionIndex & { version: string }): string {
+  const { path, type, multi, unique, nullable } = index;
+  const kind = declared ? 'an index' : 'a selectable field';
+  return `must be the same in every version: ${version} has ${kind} of that name with path ${path}, type ${type}, multi ${multi}, unique ${unique}, nullable ${nullable}`;
+}

@@ -1,0 +1,64 @@
+import type { Model } from '#pkg/apimachinery/index';
+
+/** A room for namespaced objects. Source: core/v1 Namespace. */
+export const namespaceModel: Model = {
+  group: '',
+  names: { plural: 'namespaces', singular: 'namespace', kind: 'Namespace', listKind: 'NamespaceList', shortNames: ['ns'], categories: [] },
+  scope: 'Cluster',
+  versions: [
+    {
+      name: 'v1',
+      served: true,
+      deprecated: false,
+      schema: {
+        type: 'object',
+        properties: {
+          apiVersion: { type: 'string' },
+          kind: { type: 'string' },
+          metadata: { type: 'object' },
+          spec: {
+            type: 'object',
+            properties: {
+              finalizers: {
+                type: 'array',
+                items: { type: 'string' },
+                description: 'Who must let go of the namespace before it is removed.',
+              },
+            },
+          },
+          status: {
+            type: 'object',
+            properties: {
+              phase: { type: 'string', enum: ['Active', 'Terminating'] },
+              conditions: {
+                type: 'array',
+                'x-kubernetes-list-type': 'map',
+                'x-kubernetes-list-map-keys': ['type'],
+                items: {
+                  type: 'object',
+                  required: ['type', 'status'],
+                  properties: {
+                    type: { type: 'string' },
+                    status: { type: 'string' },
+                    reason: { type: 'string' },
+                    message: { type: 'string' },
+                    lastTransitionTime: { type: 'string', format: 'date-time' },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+      subresources: { status: true },
+      printerColumns: [
+        { name: 'Status', type: 'string', jsonPath: '.status.phase', description: 'The status of the namespace' },
+        { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+      ],
+      selectableFields: ['.status.phase'],
+    },
+  ],
+  storageVersion: 'v1',
+  indexes: [{ name: 'status.phase', path: 'status.phase', type: 'string', multi: false, unique: false, nullable: true }],
+  nameRule: 'dns-label',
+};

@@ -1,0 +1,18 @@
+/**
+ * Built-in models as data, and what is pure about definitions of further ones: defaults, validation, names, status, and the way to a Model.
+ * A folder is an API group, a file a kind. No I/O; who stores and serves them is in apiserver and controllers.
+ */
+export * from './apiextensions/api-approval.ts';
+export * from './apiextensions/default-definition.ts';
+export * from './apiextensions/definition.ts';
+export * from './apiextensions/definition-model.ts';
+export * from './apiextensions/definition-shape.ts';
+export * from './apiextensions/definition-status.ts';
+export * from './apiextensions/model-from-definition.ts';
+export * from './apiextensions/names.ts';
+export * from './apiextensions/validate-definition.ts';
+export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts';
+export * from './apiextensions/version-priority.ts';
+export * from './builtin-models.ts';
+export * from './core/namespace-model.ts';
+export * from './meta/condition.ts';
