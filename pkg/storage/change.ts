@@ -1,0 +1,36 @@
+import type { GroupResource, ObjectKey } from '#pkg/apimachinery/index';
+
+/** One committed write, as every replica sees it, in the order of revisions. */
+export interface Change extends ObjectKey {
+  revision: number;
+  /** The model, one incarnation of it: a model dropped and made anew has another number. */
+  modelId: number;
+  type: 'create' | 'update' | 'delete';
+  /** After the change; of a delete the final state. JSON without resourceVersion. */
+  body: string;
+  fingerprint: string;
+  /** Before it; absent on create. */
+  old?: { revision: number; body: string; fingerprint: string };
+}
+
+export type ChangeListener = (changes: readonly Change[], cursor: number) => void;
+
+/**
+ * The order of all changes, told once to each listener: never a gap, never a repetition, never out of order.
+ */
+export interface ChangeFeed {
+  /** Every change up to here has been told. */
+  readonly cursor: number;
+  /** Changes up to here are no longer kept. */
+  readonly compacted: number;
+  /** `listener` runs synchronously, must not throw and must be quick; the answer unsubscribes. It is also called without changes when only the cursor moved. */
+  subscribe(listener: ChangeListener): () => void;
+  /** Reads up to the newest committed change; resolves with its revision, once every listener has been told. */
+  catchUp(): Promise<number>;
+  /** Resolves when `cursor` is at least `revision`; false if that takes longer than `timeoutMs`. */
+  waitFor(revision: number, timeoutMs: number): Promise<boolean>;
+  /** Changes of one model after a revision, at most up to `cursor` and about 4 MB at a time; `upTo` is how far the answer reaches. StorageError Compacted. */
+  read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }>;
+  /** The number of a model's present incarnation. */
+  modelIdOf(resource: GroupResource): Promise<number | undefined>;
+}

@@ -1,0 +1,9 @@
+/**
+ * Persistence: the Store contract, its implementation on PostgreSQL, and the change feed.
+ * One global revision numbers every write in commit order; see docs/concepts.md.
+ */
+export * from './body.ts';
+export * from './change.ts';
+export * from './storage-error.ts';
+export * from './store.ts';
+export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.ts';

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Change } from '../change.ts';
+import { StorageError } from '../storage-error.ts';
+import { batchStatement, type BatchRow } from './batch-statement.ts';
+import { classifyFailure, violatedConstraint } from './database-failure.ts';
+import type { Operation } from './operation.ts';
+import { constraintFailure, explainFailure } from './outcome.ts';
+import type { Session, WriterConnection } from './writer-connection.ts';
+
+const maxTries = 5;
+
+/** A write that waits for its outcome. `prepare` is called anew when the model's shape has changed. */
+export interface PendingWrite {
+  operation: Operation;
+  prepare(): Promise<Operation>;
+  done(revision: number): void;
+  failed(error: unknown): void;
+}
+
+/** Where a batch's changes go before its writers hear of them. */
+export interface BatchSink {
+  /** Every change up to here has been told. */
+  readonly cursor: number;
+  /** `first` to `last` are the revisions the batch drew; `changes` those that were used. */
+  committed(first: number, last: number, changes: readonly Change[]): void;
+  /** Something may have been committed that was not told. */
+  uncertain(): Promise<void>;
+  /** Forget what is known of these tables. */
+  stale(operations: readonly Operation[]): void;
+}
+
+/** A batch's mark in the log, and the revision it must lie above. */
+interface SentBatch {
+  id: string;
+  after: number;
+}
+
+export interface BatchRunnerOptions {
+  connection: WriterConnection;
+  pool: Pool;
+  origin: string;
+  sink: BatchSink;
+  /** How long a write may stay without an outcome while the database is away. Milliseconds. */
+  outageLimit: number;
+}
+
+/** Sends batches and gives each write its own outcome, whatever happens to the statement. */
+export class BatchRunner {
+  readonly #options: BatchRunnerOptions;
+
+  constructor(options: BatchRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when every write of the batch has its outcome; never rejects. */
+  async run(writes: readonly PendingWrite[], tries = 0): Promise<void> {
+    if (writes.length === 0) return;
+    try {
+      await this.#send(writes, tries);
+    } catch (error) {
+      for (const write of writes) write.failed(error);
+    }
+  }
+
+  async #send(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const { connection, origin } = this.#options;
+    const batch = { id: randomUUID(), after: this.#options.sink.cursor };
+    const statement = batchStatement(writes.map(({ operation }) => operation), batch.id, origin);
+    let rows: BatchRow[];
+    try {
+      ({ rows } = await connection.run<BatchRow>(statement));
+    } catch (error) {
+      await this.#recover(writes, batch, error, tries);
+      return;
+    }
+    await this.#settle(writes, rows, tries);
+  }
+
+  async #settle(writes: readonly PendingWrite[], rows: readonly BatchRow[], tries: number): Promise<void> {
+    const header = rows[0];
+    if (header?.shapes_match === false) return this.#again(writes, tries);
+    const done = writes.flatMap((write, i) => (rows[i]?.rev == null ? [] : [{ write, revision: Number(rows[i].rev) }]));
+    if (header?.first != null && header.last != null) {
+      this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)));
+    }
+    for (const { write, revision } of done) write.done(revision);
+    for (const [i, write] of writes.entries()) {
+      const row = rows[i];
+      if (row?.rev == null) await this.#explain(write, row?.found == null ? undefined : Number(row.found), tries);
+    }
+  }
+
+  async #explain(write: PendingWrite, found: number | undefined, tries: number): Promise<void> {
+    try {
+      const failure = await explainFailure(this.#options.pool, write.operation, found);
+      if (failure !== undefined) write.failed(failure);
+      else await this.#again([write], tries);
+    } catch (error) {
+      write.failed(unavailable(error));
+    }
+  }
+
+  async #recover(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
+    const failure = classifyFailure(error);
+    if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
+    if (failure === 'retry') return this.#again(writes, tries, error);
+    if (failure === 'refused') throw unavailable(error);
+    if (writes.length > 1) return this.#halve(writes, tries);
+    const write = writes[0]!;
+    if (failure === 'stale') return this.#again(writes, tries, error);
+    const constraint = violatedConstraint(error);
+    write.failed(constraint === undefined ? error : constraintFailure(write.operation, constraint));
+  }
+
+  async #halve(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const middle = Math.ceil(writes.length / 2);
+    await this.run(writes.slice(0, middle), tries);
+    await this.run(writes.slice(middle), tries);
+  }
+
+  /** Reads the tables anew and sends the writes again. */
+  async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
+    if (tries >= maxTries) throw new StorageError('Timeout', 'the write could not be completed', { cause: error });
+    await delay(tries * 20);
+    this.#options.sink.stale(writes.map(({ operation }) => operation));
+    const prepared: PendingWrite[] = [];
+    for (const write of writes) {
+      try {
+        prepared.push({ ...write, operation: await write.prepare() });
+      } catch (failure) {
+        write.failed(failure);
+      }
+    }
+    await this.run(prepared, tries + 1);
+  }
+
+  /** The connection is gone: make sure that the statement is over, then ask the log what it did. */
+  async #resolveUnknown(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
+    const { connection, outageLimit, sink } = this.#options;
+    const lost = connection.session;
+    await connection.drop();
+    const deadline = Date.now() + outageLimit;
+    for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+      try {
+        if (lost !== undefined) await this.#endSession(lost);
+        const revisions = await this.#readLog(batch);
+        await sink.uncertain();
+        const undone = writes.filter((write) => {
+          const revision = revisions.get(keyOf(write.operation));
+          if (revision !== undefined) write.done(revision);
+          return revision === undefined;
+        });
+        return revisions.size > 0 ? await this.run(undone, tries) : await this.#again(undone, tries, error);
+      } catch (failure) {
+        if (failure instanceof StorageError) throw failure;
+        if (Date.now() > deadline) throw unavailable(failure);
+        await delay(wait);
+      }
+    }
+  }
+
+  /** Ends what may still be running in a session, and returns when it is gone. */
+  async #endSession({ pid, startedAt }: Session): Promise<void> {
+    const { rows } = await this.#options.pool.query<{ alive: boolean }>(
+      'SELECT pg_terminate_backend(pid, 5000) AS alive FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2 AND pid <> pg_backend_pid()',
+      [pid, startedAt],
+    );
+    if (rows[0]?.alive === false) throw new Error('the lost session is still there');
+  }
+
+  async #readLog({ id, after }: SentBatch): Promise<Map<string, number>> {
+    const { rows } = await this.#options.pool.query<{ rev: string; model: number; namespace: string; name: string }>(
+      'SELECT rev, model, namespace, name FROM platform.change_log WHERE batch = $1 AND rev > $2',
+      [id, after],
+    );
+    return new Map(rows.map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]));
+  }
+}
+
+function keyOf({ table, namespace, name }: Operation): string {
+  return `${table.id}/${namespace}/${name}`;
+}
+
+const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
+
+function changeOf(operation: Operation, revision: number): Change {
+  const { table, type, namespace, name, body, fingerprint, from } = operation;
+  return {
+    revision,
+    modelId: table.id,
+    type: changeTypes[type],
+    namespace,
+    name,
+    body,
+    fingerprint,
+    ...(from === undefined ? {} : { old: { revision: from.revision, body: from.body, fingerprint: from.fingerprint } }),
+  };
+}
+
+function unavailable(cause: unknown): StorageError {
+  return new StorageError('Unavailable', 'the database does not answer', { cause });
+}

@@ -1,0 +1,246 @@
+import type { Pool } from 'pg';
+import type { Log, Notifications } from '#pkg/database/index';
+import type { GroupResource } from '#pkg/apimachinery/index';
+import type { Change, ChangeFeed, ChangeListener } from '../change.ts';
+import { StorageError } from '../storage-error.ts';
+import { changesChannel } from './batch-statement.ts';
+import type { BatchSink } from './batch-runner.ts';
+import type { Operation } from './operation.ts';
+import type { TableCatalog } from './table-catalog.ts';
+
+const pollInterval = 500;
+const readRows = 1000;
+/** Bodies read at a time, in bytes; a single larger row comes alone. */
+const readBytes = 4 * 1024 * 1024;
+
+const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint';
+
+/** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
+function readText(condition: string): string {
+  return (
+    `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
+    `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (` +
+    `SELECT ${columns} FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}) page) sized ` +
+    `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
+  );
+}
+const readAll = readText('');
+const readModel = readText(' AND rev <= $2 AND model = $3');
+
+interface LogRow {
+  compacted: string;
+  epoch: number;
+  /** Rows found before large bodies cut them short. */
+  page_rows: string | null;
+  rev: string | null;
+  model: number;
+  type: 'C' | 'U' | 'D' | 'M';
+  namespace: string;
+  name: string;
+  prev: string | null;
+  old: string | null;
+  old_fingerprint: string | null;
+  new: string | null;
+  new_fingerprint: string | null;
+}
+
+export interface ChangeLogOptions {
+  pool: Pool;
+  notifications: Notifications;
+  catalog: TableCatalog;
+  /** This process's mark in notifications. */
+  origin: string;
+  log: Log;
+}
+
+/**
+ * The process's one reader of the log. It is woken by other processes' notifications, by outcomes that are not known,
+ * and every 500 ms; this process's own batches are told from memory where they follow the cursor without a gap.
+ * A batch's revisions are drawn under a lock that is held to its commit: whoever sees a revision sees all below it.
+ */
+export class ChangeLog implements ChangeFeed, BatchSink {
+  readonly #options: ChangeLogOptions;
+  readonly #listeners = new Set<ChangeListener>();
+  readonly #waiters = new Set<() => void>();
+  #cursor = 0;
+  #compacted = 0;
+  #epoch = 0;
+  #reading: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+  #unsubscribe: (() => void)[] = [];
+  #stopped = false;
+
+  constructor(options: ChangeLogOptions) {
+    this.#options = options;
+  }
+
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  get compacted(): number {
+    return this.#compacted;
+  }
+
+  /** Begins at the newest change: what came before is history. */
+  async start(): Promise<void> {
+    const { pool, notifications, origin } = this.#options;
+    const { rows } = await pool.query<{ newest: string; compacted: string; epoch: number }>(
+      'SELECT (SELECT max(rev) FROM platform.change_log) AS newest, compacted, epoch FROM platform.meta',
+    );
+    const row = rows[0]!;
+    this.#cursor = Number(row.newest);
+    this.#compacted = Number(row.compacted);
+    this.#epoch = row.epoch;
+    this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => payload !== origin && this.#wake()));
+    this.#unsubscribe.push(notifications.onReconnect(() => this.#wake()));
+    this.#timer = setInterval(() => this.#wake(), pollInterval);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const wake of this.#waiters) wake();
+    await this.#reading;
+    this.#listeners.clear();
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async catchUp(): Promise<number> {
+    const { rows } = await this.#options.pool.query<{ newest: string }>({ name: 'newest', text: 'SELECT max(rev) AS newest FROM platform.change_log' });
+    const newest = Number(rows[0]!.newest);
+    while (this.#cursor < newest && !this.#stopped) await this.#read();
+    return newest;
+  }
+
+  async waitFor(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#cursor >= revision) return true;
+    const deadline = Date.now() + timeoutMs;
+    while (this.#cursor < revision && !this.#stopped && Date.now() < deadline) await this.#nextMove(deadline - Date.now());
+    return this.#cursor >= revision;
+  }
+
+  async read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+    const upTo = this.#cursor;
+    const table = await this.#options.catalog.get(resource);
+    const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-model', text: readModel, values: [after, upTo, table.id] });
+    const compacted = Number(rows[0]!.compacted);
+    if (after < compacted) throw new StorageError('Compacted', `too old resource version: ${after} (${compacted})`);
+    const changes = rows.flatMap(changeFromRow);
+    const found = Number(rows[0]!.page_rows ?? 0);
+    const complete = found < readRows && rows.length >= found;
+    return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
+  }
+
+  async modelIdOf(resource: GroupResource): Promise<number | undefined> {
+    return (await this.#options.catalog.find(resource))?.id;
+  }
+
+  committed(first: number, last: number, changes: readonly Change[]): void {
+    // Where the batch does not follow the cursor, another process wrote in between: the log has both.
+    if (first - 1 === this.#cursor) this.#tell(changes.toSorted((a, b) => a.revision - b.revision), last);
+    else if (last > this.#cursor) this.#wake();
+  }
+
+  async uncertain(): Promise<void> {
+    await this.catchUp();
+  }
+
+  stale(operations: readonly Operation[]): void {
+    for (const { table } of operations) this.#options.catalog.forget(table.resource);
+  }
+
+  #wake(): void {
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      return;
+    }
+    this.#read().catch((error: unknown) => this.#options.log.warn({ err: error }, 'the change log could not be read; trying again'));
+  }
+
+  /** One reader at a time; a caller that comes during a read waits for the next one, which sees what it wants. */
+  async #read(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#again = true;
+      await this.#reading.catch(() => undefined);
+      return;
+    }
+    this.#reading = this.#readToEnd();
+    try {
+      await this.#reading;
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+
+  async #readToEnd(): Promise<void> {
+    do {
+      this.#again = false;
+      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor] });
+      if (this.#stopped) return;
+      this.#compacted = Number(rows[0]!.compacted);
+      this.#noticeEpoch(rows[0]!.epoch);
+      const newest = rows.at(-1)?.rev;
+      if (newest == null) continue;
+      // An own batch may have moved the cursor while the rows were on their way.
+      this.#tell(rows.filter((row) => Number(row.rev) > this.#cursor).flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)));
+      this.#again = true;
+    } while (this.#again && !this.#stopped);
+  }
+
+  #noticeEpoch(epoch: number): void {
+    if (epoch === this.#epoch) return;
+    this.#epoch = epoch;
+    this.#options.log.warn({ epoch }, 'the database was restored or failed over: revisions below it are void');
+  }
+
+  #tell(changes: readonly Change[], cursor: number): void {
+    this.#cursor = cursor;
+    for (const listener of this.#listeners) {
+      try {
+        listener(changes, cursor);
+      } catch (error) {
+        this.#options.log.error({ err: error }, 'a listener of the change feed failed');
+      }
+    }
+    for (const wake of this.#waiters) wake();
+  }
+
+  #nextMove(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, timeoutMs);
+      this.#waiters.add(wake);
+    });
+  }
+}
+
+const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
+
+/** Empty for the header row, and for a marker, which is no object's change. */
+function changeFromRow(row: LogRow): Change[] {
+  if (row.rev === null || row.type === 'M') return [];
+  const { namespace, name } = row;
+  return [
+    {
+      revision: Number(row.rev),
+      modelId: row.model,
+      type: changeTypes[row.type],
+      namespace,
+      name,
+      body: row.new ?? '',
+      fingerprint: row.new_fingerprint ?? '',
+      ...(row.prev === null ? {} : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
+    },
+  ];
+}

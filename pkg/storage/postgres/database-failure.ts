@@ -1,0 +1,44 @@
+/** What a failed statement means for the one who sent it. */
+export type Failure =
+  /** The statement is undone and could be sent again as it is: deadlock, lock or statement time-out. */
+  | 'retry'
+  /** One operation made it fail: apart from the others, each gets its own outcome. */
+  | 'split'
+  /** The table or a column is not as expected: the model changed. */
+  | 'stale'
+  /** The connection is gone; whether the statement took effect is not known. */
+  | 'unknown'
+  /** The statement is undone and sending it again would not help now: disk full, too many connections. */
+  | 'refused';
+
+interface PostgresError extends Error {
+  code?: string;
+  severity?: string;
+  constraint?: string;
+}
+
+/** Reads an error of `pg`. Source: PostgreSQL's appendix A, error codes. */
+export function classifyFailure(error: unknown): Failure {
+  const { code, severity } = error as PostgresError;
+  if (code === undefined || severity === undefined || !/^[0-9A-Z]{5}$/.test(code)) return 'unknown';
+  if (code.startsWith('57P') || code.startsWith('08') || severity === 'FATAL' || severity === 'PANIC') return 'unknown';
+  if (code === '40P01' || code === '40001' || code === '55P03' || code === '57014') return 'retry';
+  if (code === '42P01' || code === '42703' || code === '42883') return 'stale';
+  if (code === '23505' || /^(22|23|42|54)/.test(code)) return 'split';
+  return 'refused';
+}
+
+/** The unique constraint that a row ran into, if that is what happened. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const { code, constraint } = error as PostgresError;
+  return code === '23505' ? constraint : undefined;
+}
+
+/** Did a read fail because its table was dropped or lost a column? */
+export function isStaleTable(error: unknown): boolean {
+  return classifyFailure(error) === 'stale';
+}
+
+export function isStatementTimeout(error: unknown): boolean {
+  return (error as PostgresError).code === '57014';
+}

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import type { Database, Log } from '#pkg/database/index';
+import { extractIndexKeys, formatGroupResource, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
+import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
+import { isStaleTable, violatedConstraint } from './database-failure.ts';
+import { createIndexTexts, type TableDefiner } from './table-definer.ts';
+import type { TableCatalog } from './table-catalog.ts';
+import { sqlType, tableName, type Column, type Table } from './table.ts';
+
+const stepRows = 200;
+const retryPause = 2000;
+
+/**
+ * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping
+ * writers, and drops those no longer declared. One replica at a time works on a model; whoever finds it busy leaves.
+ */
+export class IndexBuilder {
+  readonly #database: Database;
+  readonly #pool: Pool;
+  readonly #definer: TableDefiner;
+  readonly #catalog: TableCatalog;
+  readonly #log: Log;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(options: { database: Database; pool: Pool; definer: TableDefiner; catalog: TableCatalog; log: Log }) {
+    this.#database = options.database;
+    this.#pool = options.pool;
+    this.#definer = options.definer;
+    this.#catalog = options.catalog;
+    this.#log = options.log;
+  }
+
+  /** Begins in the background; it goes on until nothing is left to do or `stop` is called. */
+  start(resource: GroupResource): void {
+    const key = formatGroupResource(resource);
+    if (this.#running.has(key) || this.#stopping.signal.aborted) return;
+    const work = this.#work(resource).finally(() => this.#running.delete(key));
+    this.#running.set(key, work);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running.values());
+  }
+
+  async #work(resource: GroupResource): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        if (await this.#round(resource)) return;
+      } catch (error) {
+        this.#log.warn({ err: error, model: formatGroupResource(resource) }, 'an index could not be built yet; trying again');
+      }
+      await delay(retryPause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  /** True when nothing is left to do. A session lock on a connection of its own keeps other replicas away. */
+  async #round(resource: GroupResource): Promise<boolean> {
+    this.#catalog.forget(resource);
+    const table = await this.#catalog.find(resource);
+    if (table === undefined) return true;
+    const client = await this.#database.newClient();
+    try {
+      const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [table.id]);
+      if (rows[0]?.locked !== true) return false;
+      for (const column of table.columns) if (column.state === 'building') await this.#build(table, column);
+      await this.#dropUnused(resource);
+      return true;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async #build(table: Table, column: Column): Promise<void> {
+    await this.#fill(table, column);
+    if (this.#stopping.signal.aborted) throw new Error('stopped');
+    let message: string | undefined;
+    for (const text of createIndexTexts(table, column, true)) {
+      message ??= await this.#createIndex(text);
+    }
+    await this.#definer.changeColumns(table.resource, async (columns) =>
+      columns.map((known) => (known.name !== column.name ? known : { name: known.name, index: known.index, state: message === undefined ? 'ready' : 'failed', ...(message === undefined ? {} : { message }) })),
+    );
+  }
+
+  /** Fills a column for rows written before it was there; a row written since has it already. */
+  async #fill(table: Table, column: Column): Promise<void> {
+    let after = { namespace: '', name: '' };
+    for (;;) {
+      if (this.#stopping.signal.aborted) return;
+      const { rows } = await this.#pool.query<{ namespace: string; name: string; rev: string; body: string }>(
+        `SELECT namespace, name, rev, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}`,
+        [after.namespace, after.name],
+      );
+      if (rows.length === 0) return;
+      await this.#fillRows(table, column, rows);
+      after = rows.at(-1)!;
+    }
+  }
+
+  async #fillRows(table: Table, { name, index }: Column, rows: readonly { namespace: string; name: string; rev: string; body: string }[]): Promise<void> {
+    const type = sqlType(index);
+    const isDate = index.type === 'date';
+    const keys = rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!);
+    const values = keys.map((key) => (Array.isArray(key) ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate)))) : index.multi ? '{}' : toSqlValue(key, isDate)));
+    await this.#pool.query(
+      `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
+        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock})) ` +
+        `UPDATE ${tableName(table)} m SET ${name} = filled.value${index.multi ? `::${type}[]` : ''} FROM filled, locked ` +
+        `WHERE m.namespace = filled.namespace AND m.name = filled.name AND m.rev = filled.rev AND m.${name} IS DISTINCT FROM filled.value${index.multi ? `::${type}[]` : ''}`,
+      [rows.map((row) => row.namespace), rows.map((row) => row.name), rows.map((row) => row.rev), values],
+    );
+  }
+
+  /** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index: it goes first. */
+  async #createIndex(text: string): Promise<string | undefined> {
+    const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
+    await this.#pool.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+    try {
+      await this.#pool.query(text);
+      return undefined;
+    } catch (error) {
+      await this.#pool.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+      if (violatedConstraint(error) === undefined) throw error;
+      return 'several objects have the same value';
+    }
+  }
+
+  async #dropUnused(resource: GroupResource): Promise<void> {
+    try {
+      await this.#definer.changeColumns(resource, async (columns, client, table) => {
+        const unused = columns.filter(({ state }) => state === 'dropping');
+        if (unused.length === 0) return columns;
+        await client.query("SET LOCAL lock_timeout = '1s'");
+        for (const { name } of unused) await client.query(`ALTER TABLE ${tableName(table)} DROP COLUMN IF EXISTS ${name}`);
+        return columns.filter(({ state }) => state !== 'dropping');
+      });
+    } catch (error) {
+      if (!isStaleTable(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import type { IndexDefinition } from '#pkg/apimachinery/index';
+import type { Column } from './table.ts';
+
+/** What must change so that a model's columns are those of its declared indexes. */
+export interface IndexPlan {
+  /** All columns afterwards, those that are on their way out included. */
+  columns: Column[];
+  added: Column[];
+  /** Nothing to do. */
+  unchanged: boolean;
+}
+
+/**
+ * Compares declared indexes with the columns there are. An index whose path, type or form changed is another index:
+ * its old column goes, a new one comes. Columns to be dropped stay, unused, until the index builder has dropped them.
+ */
+export function planIndexes(present: readonly Column[], declared: readonly IndexDefinition[]): IndexPlan {
+  const added: Column[] = [];
+  const kept = present.map((column) => {
+    const wanted = column.state !== 'dropping' && declared.some((index) => sameIndex(index, column.index));
+    return wanted || column.state === 'dropping' ? column : { name: column.name, index: column.index, state: 'dropping' as const };
+  });
+  let number = Math.max(0, ...present.map(({ name }) => Number(name.slice(2))));
+  for (const index of declared) {
+    if (kept.some((column) => column.state !== 'dropping' && sameIndex(index, column.index))) continue;
+    number += 1;
+    added.push({ name: `i_${number}`, index, state: 'building' });
+  }
+  const columns = [...kept, ...added];
+  return { columns, added, unchanged: added.length === 0 && kept.every((column, i) => column === present[i]) };
+}
+
+function sameIndex(a: IndexDefinition, b: IndexDefinition): boolean {
+  return a.name === b.name && a.path === b.path && a.type === b.type && a.multi === b.multi && a.unique === b.unique && a.nullable === b.nullable;
+}

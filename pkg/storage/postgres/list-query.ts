@@ -1,0 +1,60 @@
+import type { Pool, QueryResultRow } from 'pg';
+import type { Selector, Sort } from '#pkg/apimachinery/index';
+import type { StoredObject } from '../store.ts';
+import { compileSelectorSql, orderBy, Parameters, sortColumns, type SortColumn } from './query-compiler.ts';
+import { tableName, type Table } from './table.ts';
+
+/** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
+export const sparseLimit = 10_000;
+/** How long an ordered scan may look for a page before the matches are gathered and sorted after all. Milliseconds. */
+export const orderedScanTime = 250;
+
+/**
+ * Where lists run. `plain` never scans a table from end to end if an index gives the order; `bitmap` is made to gather
+ * by the selectors' indexes, whatever the planner believes about how many rows it will find.
+ */
+export interface ReadPools {
+  plain: Pool;
+  bitmap: Pool;
+}
+
+export const plainSettings = { enable_seqscan: 'off' };
+/** Index-only scans stay: the newest revision is read by one. */
+export const bitmapSettings = { enable_seqscan: 'off', enable_indexscan: 'off' };
+
+/** A selector, an order and what lies behind a position, ready to be put into a statement. */
+export interface CompiledList {
+  table: Table;
+  from: string;
+  where: string;
+  narrows: boolean;
+  order: SortColumn[];
+  parameters: Parameters;
+}
+
+export function compileList(table: Table, query: { namespace?: string; selector: Selector; sort: Sort }): CompiledList {
+  const parameters = new Parameters();
+  const { where, narrows } = compileSelectorSql(table, query.namespace, query.selector, parameters);
+  return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
+}
+
+/** Select list of an object's columns. */
+export const objectColumns = 't.namespace, t.name, t.rev, t.fingerprint, t.body';
+
+export interface ObjectRow extends QueryResultRow {
+  namespace: string;
+  name: string;
+  rev: string | null;
+  fingerprint: string;
+  body: string;
+}
+
+export function storedObject(row: ObjectRow): StoredObject {
+  return { namespace: row.namespace, name: row.name, revision: Number(row.rev), fingerprint: row.fingerprint, body: row.body };
+}
+
+/** Columns of the order under names of their own, for statements that gather keys first. */
+export function orderAliases(list: CompiledList): { select: string; order: string } {
+  const aliased = list.order.map((column, i) => ({ ...column, sql: `o_${i}` }));
+  return { select: list.order.map(({ sql }, i) => `${sql} AS o_${i}`).join(', '), order: orderBy(aliased) };
+}

@@ -1,0 +1,75 @@
+import { sql, type Kysely } from 'kysely';
+
+/**
+ * Schema `platform`. A migration is never changed once it has landed: the next one amends it.
+ * Tables of models are made by `TableDefiner`, not here.
+ */
+export const platformMigrations = [{ name: '0001_storage', up: createStorage }];
+
+async function createStorage(db: Kysely<unknown>): Promise<void> {
+  const statements = [
+    // CACHE must stay 1: a cached range would break the order of revisions.
+    sql`CREATE SEQUENCE platform.revision AS bigint CACHE 1`,
+    sql`CREATE TABLE platform.models (
+      id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      api_group text COLLATE "C" NOT NULL,
+      resource text COLLATE "C" NOT NULL,
+      namespaced boolean NOT NULL,
+      shape int NOT NULL DEFAULT 1,
+      columns jsonb NOT NULL DEFAULT '[]',
+      UNIQUE (api_group, resource))`,
+    sql`CREATE TABLE platform.change_log (
+      rev bigint NOT NULL,
+      size int NOT NULL,
+      model int NOT NULL,
+      type "char" NOT NULL,
+      namespace text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      prev bigint,
+      old text, old_fingerprint text,
+      new text, new_fingerprint text,
+      batch uuid,
+      at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      PRIMARY KEY (rev) INCLUDE (size))`,
+    sql`CREATE INDEX change_log_key ON platform.change_log (model, namespace, name, rev)`,
+    sql`CREATE TABLE platform.meta (
+      id int PRIMARY KEY CHECK (id = 1),
+      compacted bigint NOT NULL,
+      epoch int NOT NULL,
+      system_identifier text NOT NULL,
+      timeline int NOT NULL)`,
+    sql`CREATE TABLE platform.idempotency_keys (
+      username text NOT NULL, method text NOT NULL, path text NOT NULL, key text NOT NULL,
+      body_hash text NOT NULL,
+      rev bigint NOT NULL,
+      at timestamptz NOT NULL DEFAULT clock_timestamp(),
+      CONSTRAINT idempotency_keys_pkey PRIMARY KEY (username, method, path, key))`,
+    sql`CREATE INDEX idempotency_keys_rev ON platform.idempotency_keys (rev)`,
+    sql`CREATE INDEX idempotency_keys_at ON platform.idempotency_keys (at)`,
+    // VOLATILE on purpose, and in plpgsql so that they are never inlined: each call then sees what was committed
+    // before the lock was won, not the statement's older snapshot.
+    sql`CREATE FUNCTION platform.shapes_match(ids int[], shapes int[]) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+      BEGIN
+        RETURN NOT EXISTS (SELECT FROM unnest(ids, shapes) AS wanted(id, shape)
+          LEFT JOIN platform.models m ON m.id = wanted.id WHERE m.shape IS DISTINCT FROM wanted.shape);
+      END $$`,
+    // Replaced when the model of namespaces is made. The revision is taken so that the planner calls it after the lock.
+    sql`CREATE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+      BEGIN RETURN true; END $$`,
+    sql`CREATE FUNCTION platform.namespace_in_use(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+      DECLARE model record; found boolean;
+      BEGIN
+        FOR model IN SELECT id FROM platform.models WHERE namespaced LOOP
+          EXECUTE format('SELECT EXISTS (SELECT FROM platform.m_%s WHERE namespace = $1)', model.id) INTO found USING wanted;
+          IF found THEN RETURN true; END IF;
+        END LOOP;
+        RETURN false;
+      END $$`,
+    // The log is never empty: its newest row is the revision of every list.
+    sql`INSERT INTO platform.change_log (rev, size, model, type, namespace, name)
+      VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')`,
+    sql`INSERT INTO platform.meta (id, compacted, epoch, system_identifier, timeline)
+      SELECT 1, 0, 1, s.system_identifier::text, c.timeline_id FROM pg_control_system() s, pg_control_checkpoint() c`,
+  ];
+  for (const statement of statements) await statement.execute(db);
+}

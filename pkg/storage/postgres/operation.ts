@@ -1,0 +1,86 @@
+import { extractIndexKeys, type ApiObject, type IndexKey } from '#pkg/apimachinery/index';
+import { encodeBody } from '../body.ts';
+import { StorageError } from '../storage-error.ts';
+import type { IdempotencyClaim, StoredObject, Write } from '../store.ts';
+import type { Table } from './table.ts';
+
+/** One write, ready for a statement on its table as of one shape. */
+export interface Operation {
+  table: Table;
+  type: 'C' | 'U' | 'D';
+  namespace: string;
+  name: string;
+  /** What it was computed from; absent on create. */
+  from: StoredObject | undefined;
+  uid: string;
+  created: string;
+  deleted: string | null;
+  labels: string[];
+  /** One for each column of the table. */
+  keys: IndexKey[];
+  body: string;
+  fingerprint: string;
+  claim: IdempotencyClaim | undefined;
+  /** What no other operation of its batch may touch: its key, and unique values it takes or leaves. */
+  exclusives: string[];
+  /** Bytes it brings to a batch. */
+  size: number;
+}
+
+const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
+
+/** Throws StorageError InvalidKey where an index cannot hold the object. */
+export function toOperation(write: Write, table: Table, claim: IdempotencyClaim | undefined): Operation {
+  const { object } = write;
+  const { metadata } = object;
+  const namespace = metadata.namespace ?? '';
+  const from = write.type === 'create' ? undefined : write.from;
+  const keys = keysOf(table, object, write.type !== 'delete');
+  const body = encodeBody(object);
+  return {
+    table,
+    type: operationTypes[write.type],
+    namespace,
+    name: metadata.name,
+    from,
+    uid: metadata.uid ?? '',
+    created: metadata.creationTimestamp ?? '',
+    deleted: metadata.deletionTimestamp ?? null,
+    labels: labelElements(metadata.labels, namespace),
+    keys,
+    body,
+    fingerprint: write.fingerprint,
+    claim,
+    exclusives: exclusivesOf(table, namespace, metadata.name, keys, from),
+    size: body.length + (from?.body.length ?? 0) + 512,
+  };
+}
+
+function keysOf(table: Table, object: ApiObject, strict: boolean): IndexKey[] {
+  const { keys, causes } = extractIndexKeys(table.columns.map((column) => column.index), object);
+  if (strict && causes.length > 0) throw new StorageError('InvalidKey', 'an index cannot hold the object', { causes });
+  return keys;
+}
+
+/**
+ * What the GIN index on labels holds: each key, each `key=value`, and `/namespace`
+ * (no label key begins with a slash), so that one index answers a selector inside a namespace.
+ */
+export function labelElements(labels: Record<string, string> | undefined, namespace: string): string[] {
+  const elements = [`/${namespace}`];
+  for (const [key, value] of Object.entries(labels ?? {})) elements.push(key, `${key}=${value}`);
+  return elements;
+}
+
+function exclusivesOf(table: Table, namespace: string, name: string, keys: IndexKey[], from: StoredObject | undefined): string[] {
+  const exclusives = [`${table.id}/${namespace}/${name}`];
+  const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
+  if (unique.length === 0) return exclusives;
+  const old = from === undefined ? undefined : extractIndexKeys(table.columns.map((column) => column.index), JSON.parse(from.body) as ApiObject).keys;
+  for (const i of unique) {
+    for (const value of new Set([keys[i], old?.[i]])) {
+      if (value !== null && value !== undefined) exclusives.push(`${table.id}//${i}=${String(value)}`);
+    }
+  }
+  return exclusives;
+}

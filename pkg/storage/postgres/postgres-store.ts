@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import type { Pool } from 'pg';
+import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
+import type { GroupResource, IndexDefinition, Model, ObjectKey } from '#pkg/apimachinery/index';
+import { StorageError } from '../storage-error.ts';
+import type {
+  ChunkQuery,
+  CompactionLimits,
+  IdempotencyClaim,
+  IndexState,
+  ObjectChunk,
+  ObjectPage,
+  ObjectStream,
+  PageQuery,
+  RememberedWrite,
+  Store,
+  StoredObject,
+  StreamQuery,
+  Write,
+  WriteOptions,
+} from '../store.ts';
+import { BatchRunner } from './batch-runner.ts';
+import { ChangeLog } from './change-log.ts';
+import { Compactor } from './compaction.ts';
+import { classifyFailure, isStaleTable, isStatementTimeout } from './database-failure.ts';
+import { checkEpoch } from './epoch.ts';
+import { IndexBuilder } from './index-builder.ts';
+import { ChunkReader } from './list-chunk.ts';
+import { PageReader } from './list-page.ts';
+import { bitmapSettings, plainSettings, storedObject, type ObjectRow, type ReadPools } from './list-query.ts';
+import { StreamReader } from './list-stream.ts';
+import { platformMigrations } from './migrations.ts';
+import { ObjectCounter } from './object-counter.ts';
+import { toOperation } from './operation.ts';
+import { explainDryRun } from './outcome.ts';
+import { recallWrite } from './recall.ts';
+import { TableCatalog } from './table-catalog.ts';
+import { TableDefiner } from './table-definer.ts';
+import { indexesOf, tableName, type Table } from './table.ts';
+import { WriteBatcher } from './write-batcher.ts';
+import { WriterConnection } from './writer-connection.ts';
+
+export interface PostgresStoreOptions {
+  database: Database;
+  log: Log;
+  /** Connections for reads that follow an order; half as many gather. Default 8. */
+  readConnections?: number;
+  /** How long a read may take. Milliseconds, default 30 000. */
+  readTimeout?: number;
+  /** How long a write waits for a database that is away. Milliseconds, default 30 000. */
+  outageLimit?: number;
+}
+
+/** Store on PostgreSQL 15 or newer, schema `platform`; any number of processes may have one on the same database. */
+export class PostgresStore implements Store {
+  readonly changes: ChangeLog;
+  readonly #database: Database;
+  readonly #pools: ReadPools;
+  readonly #admin: Pool;
+  readonly #notifications: Notifications;
+  readonly #catalog: TableCatalog;
+  readonly #definer: TableDefiner;
+  readonly #builder: IndexBuilder;
+  readonly #batcher: WriteBatcher;
+  readonly #connection: WriterConnection;
+  readonly #counter: ObjectCounter;
+  readonly #pages: PageReader;
+  readonly #chunks: ChunkReader;
+  readonly #streams: StreamReader;
+  readonly #compactor: Compactor;
+  #closing: Promise<void> | undefined;
+
+  /** Migrates the database and begins to follow its changes. */
+  static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
+    await migrate(options.database, 'platform', platformMigrations);
+    const store = new PostgresStore(options);
+    await checkEpoch(store.#admin, options.log);
+    await store.#notifications.start();
+    await store.changes.start();
+    return store;
+  }
+
+  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000 }: PostgresStoreOptions) {
+    const origin = randomUUID();
+    this.#database = database;
+    this.#admin = database.pool;
+    this.#pools = {
+      plain: database.newPool({ max: readConnections, settings: plainSettings, statementTimeoutMs: readTimeout }),
+      bitmap: database.newPool({ max: Math.ceil(readConnections / 2), settings: bitmapSettings, statementTimeoutMs: readTimeout }),
+    };
+    this.#notifications = new Notifications({ database, log });
+    this.#catalog = new TableCatalog(this.#admin);
+    this.#definer = new TableDefiner(this.#admin, this.#catalog);
+    this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, log });
+    this.changes = new ChangeLog({ pool: this.#admin, notifications: this.#notifications, catalog: this.#catalog, origin, log });
+    this.#connection = new WriterConnection(database);
+    const runner = new BatchRunner({ connection: this.#connection, pool: this.#admin, origin, sink: this.changes, outageLimit });
+    this.#batcher = new WriteBatcher(runner);
+    this.#counter = new ObjectCounter(this.#pools.plain, this.changes);
+    this.#pages = new PageReader(this.#pools, this.#counter);
+    this.#chunks = new ChunkReader(this.#pools, this.#counter);
+    this.#streams = new StreamReader(this.#pools);
+    this.#compactor = new Compactor(database, this.#admin);
+  }
+
+  async ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void> {
+    const unfinished = await translated(this.#definer.ensure(model));
+    if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
+  }
+
+  async dropModel(resource: GroupResource): Promise<void> {
+    const id = await translated(this.#definer.drop(resource));
+    if (id !== undefined) this.#counter.forget(id);
+  }
+
+  async indexStates(resource: GroupResource): Promise<IndexState[]> {
+    this.#catalog.forget(resource);
+    const table = await translated(this.#catalog.get(resource));
+    const states = table.columns.map(({ index, state, message }) => ({ name: index.name, state, ...(message === undefined ? {} : { message }) }) as IndexState);
+    // Whoever began to build them may be gone.
+    if (states.some(({ state }) => state === 'building')) this.#builder.start(resource);
+    return states;
+  }
+
+  async hasModel(resource: GroupResource): Promise<boolean> {
+    return (await translated(this.#catalog.find(resource))) !== undefined;
+  }
+
+  async indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]> {
+    return indexesOf(await translated(this.#catalog.get(resource)));
+  }
+
+  get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
+    return this.#onTable(resource, async (table) => {
+      const { rows } = await this.#pools.plain.query<ObjectRow>({
+        name: `get-${table.id}`,
+        text: `SELECT namespace, name, rev, fingerprint, body FROM ${tableName(table)} WHERE namespace = $1 AND name = $2`,
+        values: [key.namespace, key.name],
+      });
+      return rows[0] === undefined ? undefined : storedObject(rows[0]);
+    });
+  }
+
+  async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {
+    const prepare = async (): Promise<ReturnType<typeof toOperation>> => toOperation(write, await this.#catalog.get(write.resource), options.idempotency);
+    const operation = await translated(prepare());
+    const stored = (revision: number): StoredObject => ({
+      namespace: operation.namespace,
+      name: operation.name,
+      revision,
+      body: operation.body,
+      fingerprint: operation.fingerprint,
+    });
+    if (options.dryRun === true) {
+      const failure = await translated(explainDryRun(this.#admin, operation));
+      if (failure !== undefined) throw failure;
+      return stored(operation.from?.revision ?? 0);
+    }
+    options.signal?.throwIfAborted();
+    const revision = await translated(
+      new Promise<number>((done, failed) => {
+        this.#batcher.add({ operation, prepare, done, failed });
+      }),
+    );
+    return stored(revision);
+  }
+
+  recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
+    return translated(recallWrite(this.#admin, claim));
+  }
+
+  page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {
+    return this.#onTable(resource, (table) => this.#pages.read(table, query));
+  }
+
+  chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk> {
+    return this.#onTable(resource, (table) => this.#chunks.read(table, query));
+  }
+
+  stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream> {
+    return this.#onTable(resource, (table) => this.#streams.read(table, query));
+  }
+
+  compact(limits: CompactionLimits): Promise<void> {
+    return translated(this.#compactor.run(limits));
+  }
+
+  /** A session lock on a connection of its own: it is gone with the process. */
+  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const client = await translated(this.#database.newClient());
+    try {
+      await translated(client.query('SELECT pg_advisory_lock(819, hashtext($1))', [name]));
+      return await work();
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  async ping(): Promise<void> {
+    await translated(this.#admin.query('SELECT'));
+  }
+
+  /** Writes that wait get their outcome first. Idempotent; the database stays open. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#batcher.close();
+    await this.#builder.stop();
+    this.#counter.close();
+    await this.changes.stop();
+    await this.#notifications.stop();
+    await this.#connection.drop();
+    await Promise.all([this.#pools.plain.end(), this.#pools.bitmap.end()]);
+  }
+
+  /** Runs a read; where the table is not as remembered, once more on the table as it is now. */
+  async #onTable<T>(resource: GroupResource, read: (table: Table) => Promise<T>): Promise<T> {
+    try {
+      return await read(await this.#catalog.get(resource));
+    } catch (error) {
+      if (!isStaleTable(error) && !isNotReady(error)) throw translate(error);
+    }
+    this.#catalog.forget(resource);
+    return translated(this.#catalog.get(resource).then(read));
+  }
+}
+
+/** An index may have become ready since the table was remembered. */
+function isNotReady(error: unknown): boolean {
+  return error instanceof StorageError && error.code === 'IndexNotReady';
+}
+
+function translated<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw translate(error);
+  });
+}
+
+/** The one place where an error of the database becomes one of the store. */
+function translate(error: unknown): unknown {
+  if (error instanceof StorageError || !(error instanceof Error)) return error;
+  if (error.name === 'AbortError') return error;
+  if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
+  const failure = classifyFailure(error);
+  if (failure === 'split' || error instanceof TypeError) return error;
+  return new StorageError(failure === 'stale' ? 'ModelNotFound' : 'Unavailable', 'the database does not answer', { cause: error });
+}

@@ -1,0 +1,191 @@
+import type { FieldRequirement, IndexDefinition, IndexValue, LabelSelector, Selector, Sort } from '#pkg/apimachinery/index';
+import { StorageError } from '../storage-error.ts';
+import { arrayLiteral, toSqlValue } from './batch-statement.ts';
+import { columnOf, sqlType, type Table } from './table.ts';
+
+/** Collects the values of a statement as its text is made. */
+export class Parameters {
+  readonly values: unknown[] = [];
+
+  bind(value: unknown, type: string): string {
+    this.values.push(value);
+    return `$${this.values.length}::${type}`;
+  }
+}
+
+/** A selector as SQL over the columns of a model's table, called `t`. */
+export interface CompiledSelector {
+  /** Conditions joined by AND; 'true' where everything is selected. */
+  where: string;
+  /** Does it hold a clause that an index narrows, not only ones that leave out? The namespace does not count. */
+  narrows: boolean;
+}
+
+export function compileSelectorSql(table: Table, namespace: string | undefined, selector: Selector, parameters: Parameters): CompiledSelector {
+  const conditions: string[] = [];
+  let narrows = false;
+  const labels = compileLabels(selector.labels, table.namespaced ? namespace : undefined, parameters);
+  if (namespace !== undefined || !table.namespaced) conditions.push(`t.namespace = ${parameters.bind(namespace ?? '', 'text')}`);
+  conditions.push(...labels.conditions);
+  narrows ||= labels.narrows;
+  for (const requirement of selector.fields) {
+    conditions.push(compileField(table, requirement, parameters));
+    narrows ||= requirement.operator !== 'NotIn' && requirement.operator !== 'DoesNotExist' && requirement.operator !== 'Exists';
+  }
+  return { where: conditions.length === 0 ? 'true' : conditions.join(' AND '), narrows };
+}
+
+/** One containment for all that must be there, so that one look into the index answers it. */
+function compileLabels(selector: LabelSelector, namespace: string | undefined, parameters: Parameters): { conditions: string[]; narrows: boolean } {
+  const wanted: string[] = [];
+  const conditions: string[] = [];
+  const elements = (key: string, values: readonly string[]): string => parameters.bind(arrayLiteral(values.map((value) => `${key}=${value}`)), 'text[]');
+  let narrows = false;
+  for (const requirement of selector) {
+    const { key } = requirement;
+    if (!('values' in requirement)) {
+      if (requirement.operator === 'Exists') wanted.push(key);
+      else conditions.push(`NOT t.labels @> ${parameters.bind(arrayLiteral([key]), 'text[]')}`);
+    } else if (requirement.operator === 'NotIn') conditions.push(`NOT t.labels && ${elements(key, requirement.values)}`);
+    else if (requirement.values.length === 1) wanted.push(`${key}=${requirement.values[0]}`);
+    else {
+      conditions.push(`t.labels && ${elements(key, requirement.values)}`);
+      narrows = true;
+    }
+  }
+  if (wanted.length > 0) {
+    if (namespace !== undefined) wanted.push(`/${namespace}`);
+    conditions.push(`t.labels @> ${parameters.bind(arrayLiteral(wanted), 'text[]')}`);
+    narrows = true;
+  }
+  return { conditions, narrows };
+}
+
+const comparisons = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', LessOrEqual: '<=' } as const;
+
+function compileField(table: Table, requirement: FieldRequirement, parameters: Parameters): string {
+  const { index } = requirement;
+  const column = columnSql(table, index);
+  const type = sqlType(index);
+  // A cluster-scoped object's namespace is stored as '' and means none.
+  const absent = index.name === 'metadata.namespace' ? `${column} = ''` : `${column} IS NULL`;
+  switch (requirement.operator) {
+    case 'In':
+    case 'NotIn':
+      return compileSet(column, absent, requirement, parameters);
+    case 'Exists':
+      return index.multi ? `cardinality(${column}) > 0` : `NOT ${absent}`;
+    case 'DoesNotExist':
+      return index.multi ? `cardinality(${column}) = 0` : absent;
+    case 'Prefix':
+      return compilePrefix(column, requirement.value, parameters);
+    default:
+      return `${column} ${comparisons[requirement.operator]} ${parameters.bind(sqlValue(index, requirement.value), type)}`;
+  }
+}
+
+function compileSet(column: string, absent: string, { index, operator, values }: Extract<FieldRequirement, { operator: 'In' | 'NotIn' }>, parameters: Parameters): string {
+  const type = sqlType(index);
+  const bound = values.map((value) => sqlValue(index, value));
+  if (index.multi) {
+    const set = parameters.bind(arrayLiteral(bound.map(String)), `${type}[]`);
+    return operator === 'In' ? `${column} && ${set}` : `NOT ${column} && ${set}`;
+  }
+  if (operator === 'In') {
+    return bound.length === 1 ? `${column} = ${parameters.bind(bound[0], type)}` : `${column} = ANY (${parameters.bind(bound, `${type}[]`)})`;
+  }
+  return `(${absent} OR ${column} <> ALL (${parameters.bind(bound, `${type}[]`)}))`;
+}
+
+/** A range in collation C, which every btree serves; `starts_with` makes it exact. */
+function compilePrefix(column: string, prefix: string, parameters: Parameters): string {
+  if (prefix === '') return `${column} IS NOT NULL`;
+  const from = `${column} >= ${parameters.bind(prefix, 'text')}`;
+  const end = endOfPrefix(prefix);
+  const to = end === undefined ? '' : ` AND ${column} < ${parameters.bind(end, 'text')}`;
+  return `${from}${to} AND starts_with(${column}, ${parameters.bind(prefix, 'text')})`;
+}
+
+/** The least string above all that begin with `prefix`, by code points. */
+function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0)!);
+  while (points.length > 0) {
+    const last = points.pop()!;
+    if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+  }
+  return undefined;
+}
+
+/** The column behind an index; IndexNotReady while it is being built. */
+export function columnSql(table: Table, index: IndexDefinition): string {
+  const column = columnOf(table, index);
+  if (column === undefined || column.state === 'building') {
+    throw new StorageError('IndexNotReady', `the index ${index.name} is still being built`, { index: index.name });
+  }
+  if (column.state === 'failed') {
+    throw new StorageError('IndexNotReady', `the index ${index.name} could not be built: ${column.message ?? 'unknown reason'}`, { index: index.name });
+  }
+  return `t.${column.name}`;
+}
+
+export function sqlValue(index: IndexDefinition, value: IndexValue): string | number | boolean | null {
+  return toSqlValue(value, index.type === 'date');
+}
+
+/** The order of a list as columns and directions, ties included: what ORDER BY, keyset and comparison all follow. */
+export interface SortColumn {
+  sql: string;
+  type: string;
+  nullable: boolean;
+  descending: boolean;
+}
+
+export function sortColumns(table: Table, sort: Sort): SortColumn[] {
+  const declared = sort.map(({ index, descending }) => ({
+    sql: columnSql(table, index),
+    type: sqlType(index),
+    nullable: index.name !== 'metadata.name' && index.name !== 'metadata.namespace' && index.name !== 'metadata.creationTimestamp',
+    descending,
+  }));
+  const descending = sort.at(-1)?.descending ?? false;
+  const named = (column: string): boolean => declared.some(({ sql }) => sql === column);
+  // In a table without namespaces their column is constant: it would only hide the index from the planner.
+  const ties = [...(table.namespaced ? ['t.namespace'] : []), 't.name'].filter((column) => !named(column));
+  return [...declared, ...ties.map((sql) => ({ sql, type: 'text', nullable: false, descending }))];
+}
+
+export function orderBy(columns: readonly SortColumn[]): string {
+  return columns.map(({ sql, descending }) => `${sql} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`).join(', ');
+}
+
+/**
+ * What comes after a position: a chain of "equal so far, and beyond here", with branches for null,
+ * which is the least of all values. `values` are those of the position, one a column.
+ */
+export function keysetCondition(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string {
+  const branches: string[] = [];
+  const equal: string[] = [];
+  for (const [i, column] of columns.entries()) {
+    const value = values[i] ?? null;
+    const beyond = beyondCondition(column, value, parameters);
+    if (beyond !== undefined) branches.push([...equal, beyond].join(' AND '));
+    // A value that no branch uses would be a parameter that PostgreSQL cannot type.
+    if (i < columns.length - 1) equal.push(value === null ? `${column.sql} IS NULL` : `${column.sql} = ${parameters.bind(value, column.type)}`);
+  }
+  const chain = `(${branches.map((branch) => `(${branch})`).join(' OR ')})`;
+  const start = startCondition(columns[0], values[0] ?? null, parameters);
+  return start === undefined ? chain : `${start} AND ${chain}`;
+}
+
+function beyondCondition({ sql, type, nullable, descending }: SortColumn, value: unknown, parameters: Parameters): string | undefined {
+  if (value === null) return descending ? undefined : `${sql} IS NOT NULL`;
+  if (!descending) return `${sql} > ${parameters.bind(value, type)}`;
+  const below = `${sql} < ${parameters.bind(value, type)}`;
+  return nullable ? `(${below} OR ${sql} IS NULL)` : below;
+}
+
+/** The same for the first column alone, with equality: this is what an index scan starts from. */
+function startCondition(column: SortColumn | undefined, value: unknown, parameters: Parameters): string | undefined {
+  if (column === undefined || value === null || (column.descending && column.nullable)) return undefined;
+  return `${column.sql} ${column.descending ? '<=' : '>='} ${parameters.bind(value, column.type)}`;
+}

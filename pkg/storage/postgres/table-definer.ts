@@ -1,0 +1,139 @@
+import type { Pool, PoolClient } from 'pg';
+import type { GroupResource, Model } from '#pkg/apimachinery/index';
+import { revisionLock } from './batch-statement.ts';
+import { planIndexes } from './index-planner.ts';
+import type { ModelRow, TableCatalog } from './table-catalog.ts';
+import { indexName, sqlType, tableName, type Column, type Table } from './table.ts';
+
+/** Held by whoever changes the tables of models: one at a time over all replicas. */
+const definitionLock = 818;
+const selectModel = 'SELECT id, api_group, resource, namespaced, shape, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+
+/** Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision lock. */
+export class TableDefiner {
+  readonly #pool: Pool;
+  readonly #catalog: TableCatalog;
+
+  constructor(pool: Pool, catalog: TableCatalog) {
+    this.#pool = pool;
+    this.#catalog = catalog;
+  }
+
+  /** Answers whether there are indexes to build or to drop. */
+  async ensure(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
+    const resource = { group: model.group, resource: model.names.plural };
+    const unfinished = await this.#inTransaction(async (client) => {
+      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+      return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
+    });
+    this.#catalog.forget(resource);
+    return unfinished;
+  }
+
+  /** Answers the number of the table that was dropped. */
+  async drop(resource: GroupResource): Promise<number | undefined> {
+    const dropped = await this.#inTransaction(async (client) => {
+      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+      const row = rows[0];
+      if (row === undefined) return undefined;
+      await client.query(`DROP TABLE IF EXISTS ${tableName(row)}`);
+      await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+      await client.query('DELETE FROM platform.models WHERE id = $1', [row.id]);
+      return row.id;
+    });
+    this.#catalog.forget(resource);
+    return dropped;
+  }
+
+  /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
+  async changeColumns(resource: GroupResource, change: (columns: Column[], client: PoolClient, table: Pick<Table, 'id'>) => Promise<Column[]>): Promise<void> {
+    await this.#inTransaction(async (client) => {
+      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+      const row = rows[0];
+      if (row === undefined) return;
+      const columns = await change(row.columns, client, row);
+      await saveColumns(client, row.id, columns);
+    });
+    this.#catalog.forget(resource);
+  }
+
+  async #create(client: PoolClient, model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
+    const columns = planIndexes([], model.indexes).added.map((column) => ({ ...column, state: 'ready' as const }));
+    const { rows } = await client.query<{ id: number }>(
+      'INSERT INTO platform.models (api_group, resource, namespaced, columns) VALUES ($1, $2, $3, $4) RETURNING id',
+      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns)],
+    );
+    const table = { id: rows[0]!.id };
+    const name = tableName(table);
+    await client.query(
+      `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
+        `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL` +
+        `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = 85)`,
+    );
+    await client.query(`CREATE INDEX m_${table.id}_labels ON ${name} USING gin (labels)`);
+    await client.query(`CREATE INDEX m_${table.id}_created ON ${name} (created NULLS FIRST, namespace, name)`);
+    await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
+    if (model.scope === 'Namespaced') await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
+    for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
+    if (model.group === '' && model.names.plural === 'namespaces') await client.query(namespaceExists(name));
+    return false;
+  }
+
+  async #adapt(client: PoolClient, row: ModelRow, model: Pick<Model, 'indexes'>): Promise<boolean> {
+    const plan = planIndexes(row.columns, model.indexes);
+    if (plan.unchanged) return row.columns.some(({ state }) => state !== 'ready');
+    // Waits for readers at most this long: behind a waiting ALTER TABLE everybody else would wait too.
+    await client.query("SET LOCAL lock_timeout = '3s'");
+    for (const column of plan.added) await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
+    await saveColumns(client, row.id, plan.columns);
+    return true;
+  }
+
+  async #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    try {
+      await client.query(`BEGIN`);
+      await client.query(`SELECT pg_advisory_xact_lock(${definitionLock})`);
+      const result = await work(client);
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').then(
+        () => client.release(),
+        (broken: Error) => client.release(broken),
+      );
+      throw error;
+    }
+  }
+}
+
+/** Under the revision lock, taken last: whoever writes next sees the new shape. */
+async function saveColumns(client: PoolClient, id: number, columns: readonly Column[]): Promise<void> {
+  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [id, JSON.stringify(columns)]);
+}
+
+function columnDefinition({ name, index }: Column): string {
+  const type = sqlType(index);
+  const collation = index.type === 'string' ? ' COLLATE "C"' : '';
+  // A row without keys has an empty set, also before it is filled in: a constant default costs no rewrite.
+  return index.multi ? `${name} ${type}[]${collation} NOT NULL DEFAULT '{}'` : `${name} ${type}${collation}`;
+}
+
+/** One statement an index: the ordering or GIN index, and the constraint where values are unique. */
+export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Column, concurrently = false): string[] {
+  const create = (unique: boolean): string => `CREATE ${unique ? 'UNIQUE ' : ''}INDEX ${concurrently ? 'CONCURRENTLY ' : ''}`;
+  const on = `ON ${tableName(table)}`;
+  if (index.multi) return [`${create(false)}${indexName(table, name)} ${on} USING gin (${name})`];
+  return [
+    `${create(false)}${indexName(table, name)} ${on} (${name} NULLS FIRST, namespace, name)`,
+    ...(index.unique ? [`${create(true)}${indexName(table, name, 'unique')} ${on} (${name})`] : []),
+  ];
+}
+
+/** A namespace that is being deleted takes no new objects. */
+function namespaceExists(table: string): string {
+  return `CREATE OR REPLACE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN RETURN EXISTS (SELECT FROM ${table} WHERE namespace = '' AND name = wanted AND deleted IS NULL); END $$`;
+}

@@ -1,0 +1,67 @@
+import { builtinIndexes, type GroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
+
+/** The column that holds the keys of one declared index. */
+export interface Column {
+  /** `i_3`; never given to another index of the model again. */
+  name: string;
+  index: IndexDefinition;
+  /** `dropping`: the index is no longer declared, its column still there. */
+  state: 'ready' | 'building' | 'failed' | 'dropping';
+  message?: string;
+}
+
+/** Where the objects of one model are, as of one shape. */
+export interface Table {
+  id: number;
+  resource: GroupResource;
+  namespaced: boolean;
+  /** Grows with every change that writers must know of. */
+  shape: number;
+  /** Declared indexes without those being dropped. */
+  columns: Column[];
+}
+
+/** Schema-qualified name; safe to put into SQL. */
+export function tableName(table: Pick<Table, 'id'>): string {
+  return `platform.m_${table.id}`;
+}
+
+/** Name of a column's ordering or GIN index, or of the constraint behind `unique`. */
+export function indexName(table: Pick<Table, 'id'>, column: string, kind: 'order' | 'unique' = 'order'): string {
+  return kind === 'unique' ? `m_${table.id}_${column}_unique` : `m_${table.id}_${column}`;
+}
+
+/** Element type of a column, as PostgreSQL calls it. */
+export function sqlType(index: Pick<IndexDefinition, 'type'>): string {
+  switch (index.type) {
+    case 'string':
+      return 'text';
+    case 'integer':
+      return 'bigint';
+    case 'number':
+      return 'double precision';
+    case 'boolean':
+      return 'boolean';
+    case 'date':
+      return 'timestamptz';
+  }
+}
+
+const builtinColumns = new Map([
+  ['metadata.name', 'name'],
+  ['metadata.namespace', 'namespace'],
+  ['metadata.creationTimestamp', 'created'],
+  ['metadata.deletionTimestamp', 'deleted'],
+]);
+
+/** The column a selector or a sort key reads; undefined for an index this table does not have. */
+export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'name' | 'state' | 'message'> | undefined {
+  const builtin = builtinColumns.get(index.name);
+  if (builtin !== undefined) return { name: builtin, state: 'ready' };
+  return table.columns.find((column) => column.index.name === index.name);
+}
+
+/** What lists of this model may filter and sort by. */
+export function indexesOf(table: Table): IndexDefinition[] {
+  return [...builtinIndexes, ...table.columns.map((column) => column.index)];
+}

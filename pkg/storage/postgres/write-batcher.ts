@@ -1,0 +1,83 @@
+import { StorageError } from '../storage-error.ts';
+import type { BatchRunner, PendingWrite } from './batch-runner.ts';
+
+const maxOperations = 256;
+const maxBytes = 1_000_000;
+/** Models in one statement: its text grows with them, and so does the time to plan it. */
+const maxTables = 8;
+const maxWaiting = 10_000;
+const maxWaitingBytes = 128 * 1024 * 1024;
+
+/**
+ * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
+ * value of a unique index, at most once: later writes of the same wait, in their order, for the next.
+ */
+export class WriteBatcher {
+  readonly #runner: BatchRunner;
+  #waiting: PendingWrite[] = [];
+  #waitingBytes = 0;
+  #running: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(runner: BatchRunner) {
+    this.#runner = runner;
+  }
+
+  /** The write's outcome comes through its own `done` or `failed`. */
+  add(write: PendingWrite): void {
+    if (this.#closed) throw new StorageError('Unavailable', 'the store is closed');
+    if (this.#waiting.length >= maxWaiting || this.#waitingBytes >= maxWaitingBytes) {
+      throw new StorageError('Overloaded', 'too many writes are waiting');
+    }
+    this.#waiting.push(write);
+    this.#waitingBytes += write.operation.size;
+    this.#running ??= this.#drain();
+  }
+
+  /** Takes no more writes; resolves when all that wait have their outcome. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    // Writes that arrive in the same turn of the event loop go together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) await this.#runner.run(this.#take());
+    this.#running = undefined;
+  }
+
+  #take(): PendingWrite[] {
+    const batch: PendingWrite[] = [];
+    const left: PendingWrite[] = [];
+    const taken = new Set<string>();
+    const tables = new Set<number>();
+    let bytes = 0;
+    let claims = 0;
+    for (const [i, write] of this.#waiting.entries()) {
+      if (batch.length >= maxOperations || bytes >= maxBytes) {
+        left.push(...this.#waiting.slice(i));
+        break;
+      }
+      const { exclusives, size, table, claim } = write.operation;
+      const fits =
+        (batch.length === 0 || bytes + size <= maxBytes) &&
+        (tables.has(table.id) || tables.size < maxTables) &&
+        (claim === undefined || claims === 0) &&
+        !exclusives.some((exclusive) => taken.has(exclusive));
+      // A write that stays keeps its places, so that nobody overtakes it on the same key.
+      for (const exclusive of exclusives) taken.add(exclusive);
+      if (!fits) {
+        left.push(write);
+        continue;
+      }
+      batch.push(write);
+      bytes += size;
+      tables.add(table.id);
+      claims += claim === undefined ? 0 : 1;
+    }
+    this.#waiting = left;
+    this.#waitingBytes = left.reduce((sum, write) => sum + write.operation.size, 0);
+    return batch;
+  }
+}

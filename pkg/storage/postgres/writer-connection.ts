@@ -1,0 +1,71 @@
+import type { Client, QueryResult } from 'pg';
+import type { Database } from '#pkg/database/index';
+import type { BatchStatement } from './batch-statement.ts';
+
+/** Statements kept prepared; past that the connection is made anew, since a server never forgets one. */
+const maxPrepared = 128;
+const settings = ['SET statement_timeout = 10000', 'SET lock_timeout = 5000', 'SET idle_in_transaction_session_timeout = 10000'];
+
+/** Names one session of the server for good: a process id alone is used again. */
+export interface Session {
+  pid: number;
+  /** As the server's text, with microseconds. */
+  startedAt: string;
+}
+
+/** The one connection that writes. It opens itself at first use and after every loss. */
+export class WriterConnection {
+  readonly #database: Database;
+  #client: Client | undefined;
+  #session: Session | undefined;
+  readonly #names = new Map<string, string>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The session that ran the last statement; what became of it is to be asked after a loss. */
+  get session(): Session | undefined {
+    return this.#session;
+  }
+
+  async run<Row extends object>(statement: BatchStatement): Promise<QueryResult<Row>> {
+    if (this.#names.size >= maxPrepared) await this.drop();
+    const client = this.#client ?? (await this.#open());
+    const name = this.#names.get(statement.text) ?? `w${this.#names.size}`;
+    this.#names.set(statement.text, name);
+    return client.query<Row>({ name, text: statement.text, values: statement.values });
+  }
+
+  /** The next statement opens a new connection. */
+  async drop(): Promise<void> {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#names.clear();
+    await client?.end().catch(() => undefined);
+  }
+
+  async #open(): Promise<Client> {
+    const client = await this.#database.newClient();
+    try {
+      for (const setting of settings) await client.query(setting);
+      const { rows } = await client.query<{ pid: number; started_at: string }>(
+        'SELECT pid, backend_start::text AS started_at FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+      );
+      const row = rows[0];
+      if (row === undefined) throw new Error('the database does not show this session');
+      this.#session = { pid: row.pid, startedAt: row.started_at };
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    client.once('end', () => {
+      if (this.#client === client) {
+        this.#client = undefined;
+        this.#names.clear();
+      }
+    });
+    this.#client = client;
+    return client;
+  }
+}

@@ -1,0 +1,171 @@
+import type { ApiObject, GroupResource, IndexDefinition, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
+import type { ChangeFeed } from './change.ts';
+
+/** An object as it is kept. */
+export interface StoredObject extends ObjectKey {
+  /** The change that wrote it; its resourceVersion. */
+  revision: number;
+  /** JSON without resourceVersion, beginning with apiVersion, kind and metadata: see `encodeBody`. */
+  body: string;
+  /** What `body` was written under: the caller's word for a version and its schema. */
+  fingerprint: string;
+}
+
+/** Every write names the object it was computed from: an update of anything newer is a Conflict. */
+export type Write =
+  | { type: 'create'; resource: GroupResource; object: ApiObject; fingerprint: string }
+  | { type: 'update'; resource: GroupResource; object: ApiObject; fingerprint: string; from: StoredObject }
+  | {
+      type: 'delete';
+      resource: GroupResource;
+      /** The final state, as the last event tells it. */
+      object: ApiObject;
+      fingerprint: string;
+      from: StoredObject;
+    };
+
+export interface WriteOptions {
+  /** Checks name, revision and unique values, and writes nothing; the answer's revision is that of `from`, or 0. */
+  dryRun?: boolean;
+  /** Remembered with the write, in the same statement; see `Store.recall`. */
+  idempotency?: IdempotencyClaim;
+  /** Gives up waiting (not the write itself, once it is sent). */
+  signal?: AbortSignal;
+}
+
+/** Names one request of one user, so that its repetition has the first one's outcome. */
+export interface IdempotencyClaim {
+  user: string;
+  method: string;
+  path: string;
+  key: string;
+  /** Hash of the request's body: another body under the same key is a mistake. */
+  bodyHash: string;
+}
+
+/** What a claim led to. */
+export interface RememberedWrite {
+  bodyHash: string;
+  type: 'create' | 'update' | 'delete';
+  /** The object as the write left it; for a delete its final state. */
+  object: StoredObject;
+}
+
+export interface ListQuery {
+  /** '' or absent: all namespaces, or a cluster-scoped resource. */
+  namespace?: string;
+  selector: Selector;
+  sort: Sort;
+  signal?: AbortSignal;
+}
+
+export interface PageQuery extends ListQuery {
+  /** From 1. */
+  page: number;
+  size: number;
+  /** Count all matches, however many. */
+  exactTotal: boolean;
+  /** Matches counted exactly without `exactTotal`. */
+  exactTotalLimit: number;
+}
+
+export interface ObjectPage {
+  /** The snapshot: everything up to this revision, nothing after. */
+  revision: number;
+  items: StoredObject[];
+  total: number;
+  totalIsLowerBound: boolean;
+  hasNext: boolean;
+}
+
+export interface ChunkQuery extends ListQuery {
+  limit: number;
+  /** Absent for the first chunk. */
+  after?: ChunkPosition;
+}
+
+/** Where a chunked list goes on. */
+export interface ChunkPosition extends ObjectKey {
+  /** Chunks with one revision are one snapshot. */
+  revision: number;
+  /** Sort keys of the last object served, in the order of the query's sort. */
+  keys: (string | number | boolean | null)[];
+  /** Objects served so far. */
+  served: number;
+  /** Objects in all; known for a list without selectors. */
+  total?: number;
+}
+
+export interface ObjectChunk {
+  revision: number;
+  items: StoredObject[];
+  next?: ChunkPosition;
+  /** Objects after this chunk; known for a list without selectors. */
+  remaining?: number;
+}
+
+export interface StreamQuery extends ListQuery {
+  /** By `sort`, or in the order of revisions (then `sort` is empty). */
+  order: 'sort' | 'revision';
+}
+
+/** A whole list as one snapshot; `objects` may be iterated once, and must be iterated or closed. */
+export interface ObjectStream {
+  revision: number;
+  objects: AsyncIterable<StoredObject[]>;
+  close(): Promise<void>;
+}
+
+/** How far the indexes of a model are. */
+export interface IndexState {
+  name: string;
+  state: 'ready' | 'building' | 'failed';
+  /** Why it failed. */
+  message?: string;
+}
+
+/**
+ * Keeps the objects of all models, numbers every change with one global, strictly increasing revision in commit
+ * order, and tells of every change. Nothing above it knows a table or a database error: it throws StorageError.
+ */
+export interface Store {
+  /** The one source of news, of this process's writes and of all others'. */
+  readonly changes: ChangeFeed;
+
+  /** Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. */
+  ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void>;
+  /** Removes a model with all its objects, at once and without events; idempotent. */
+  dropModel(resource: GroupResource): Promise<void>;
+  /** Of every declared index; empty for a model without. */
+  indexStates(resource: GroupResource): Promise<IndexState[]>;
+  /** Does a model's table exist, here or through another replica? */
+  hasModel(resource: GroupResource): Promise<boolean>;
+  /** The model's indexes as lists may use them: built-in and declared. */
+  indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]>;
+
+  get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined>;
+  write(write: Write, options?: WriteOptions): Promise<StoredObject>;
+  /** The outcome of an earlier write under this claim, if any. */
+  recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined>;
+
+  page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
+  chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
+  stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
+
+  /** Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is at it. */
+  compact(limits: CompactionLimits): Promise<void>;
+  /** Runs `work` while no other replica runs one under the same name. */
+  exclusively<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** Resolves if the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface CompactionLimits {
+  /** History younger than this is kept. Milliseconds. */
+  minAge: number;
+  /** History is cut to this size, whatever its age. Bytes. */
+  maxSize: number;
+  /** Idempotency claims live this long. Milliseconds. */
+  claimAge: number;
+}

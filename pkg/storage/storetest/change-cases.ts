@@ -1,0 +1,99 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Change } from '../change.ts';
+import { decodeBody } from '../body.ts';
+import type { Store } from '../store.ts';
+import type { StorePair } from './run-store-tests.ts';
+import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
+
+const model = sampleModel('changing', { indexes: [] });
+const resource = resourceOf(model);
+
+/** A listener's whole experience, checked for order as it comes. */
+function record(store: Store): { changes: Change[]; stop: () => void } {
+  const changes: Change[] = [];
+  let last = store.changes.cursor;
+  const stop = store.changes.subscribe((news, cursor) => {
+    for (const change of news) {
+      expect(change.revision).toBeGreaterThan(last);
+      last = change.revision;
+    }
+    expect(cursor).toBeGreaterThanOrEqual(last);
+    last = cursor;
+    changes.push(...news);
+  });
+  return { changes, stop };
+}
+
+/** Creates, updates over and over, and deletes one object; answers the revisions it got. */
+async function live(store: Store, name: string, updates: number): Promise<number[]> {
+  let stored = await store.write(createOf(model, sampleObject(name)));
+  const revisions = [stored.revision];
+  for (let i = 0; i < updates; i += 1) {
+    const object = { ...decodeBody(stored.body, stored.revision), spec: { i } };
+    stored = await store.write({ type: 'update', resource, object, fingerprint: 'f1', from: stored });
+    revisions.push(stored.revision);
+  }
+  const last = await store.write({ type: 'delete', resource, object: decodeBody(stored.body, stored.revision), fingerprint: 'f1', from: stored });
+  return [...revisions, last.revision];
+}
+
+export function changeCases(pair: () => StorePair): void {
+  beforeAll(() => pair().store.ensureModel(model));
+
+  test('every write of both replicas is told once, in order, on both', async () => {
+    const { store, other } = pair();
+    await Promise.all([store.changes.catchUp(), other.changes.catchUp()]);
+    const [mine, theirs] = [record(store), record(other)];
+    const written = (await Promise.all(Array.from({ length: 32 }, (_, i) => live(i % 2 === 0 ? store : other, `told-${i}`, 10)))).flat();
+    await Promise.all([store.changes.catchUp(), other.changes.catchUp()]);
+    const expected = written.toSorted((a, b) => a - b);
+    expect(mine.changes.map(({ revision }) => revision)).toEqual(expected);
+    expect(theirs.changes).toEqual(mine.changes);
+    mine.stop();
+    theirs.stop();
+  });
+
+  test('a change carries what was before and what is after', async () => {
+    const { store } = pair();
+    await store.changes.catchUp();
+    const { changes, stop } = record(store);
+    const [created, updated, deleted] = await live(store, 'story', 1);
+    await store.changes.catchUp();
+    expect(changes.map(({ type, revision }) => ({ type, revision }))).toEqual([
+      { type: 'create', revision: created },
+      { type: 'update', revision: updated },
+      { type: 'delete', revision: deleted },
+    ]);
+    expect(changes[0]!.old).toBeUndefined();
+    expect(changes[1]!.old).toMatchObject({ revision: created, body: changes[0]!.body });
+    expect(changes[2]!.old).toMatchObject({ revision: updated, body: changes[1]!.body });
+    stop();
+  });
+
+  test('history can be read from any revision that is kept', async () => {
+    const { store } = pair();
+    const start = await store.changes.catchUp();
+    const revisions = await live(store, 'history', 5);
+    await store.changes.catchUp();
+    for (const [i, after] of [start, ...revisions].entries()) {
+      const { changes, upTo } = await store.changes.read(resource, after);
+      expect(changes.map(({ revision }) => revision)).toEqual(revisions.slice(i));
+      expect(upTo).toBeGreaterThanOrEqual(revisions.at(-1)!);
+    }
+  });
+
+  test('compaction removes what is too old or too much, says so, and leaves a claim its outcome', async () => {
+    const { store, other } = pair();
+    const claim = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
+    await store.write(createOf(model, sampleObject('spared')), { idempotency: claim });
+    const [first] = await live(store, 'forgotten', 3);
+    await store.compact({ minAge: 3_600_000, maxSize: 1e12, claimAge: 3_600_000 });
+    await store.changes.catchUp();
+    expect((await store.changes.read(resource, first! - 1)).changes).not.toHaveLength(0);
+    await store.compact({ minAge: 0, maxSize: 0, claimAge: 3_600_000 });
+    await expect(other.changes.read(resource, first! - 1)).rejects.toMatchObject({ code: 'Compacted' });
+    expect(await other.recall(claim)).toMatchObject({ bodyHash: 'h', object: { name: 'spared' } });
+    expect(await store.changes.catchUp()).toBeGreaterThan(first!);
+    await live(other, 'afterwards', 1);
+  });
+}

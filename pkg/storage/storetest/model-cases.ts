@@ -1,0 +1,121 @@
+import { expect, test } from '@jest/globals';
+import { decodeBody } from '../body.ts';
+import { parseFieldSelector, builtinIndexes } from '#pkg/apimachinery/index';
+import type { PageQuery, Store } from '../store.ts';
+import type { StorePair } from './run-store-tests.ts';
+import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from './sample-model.ts';
+
+async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const value = await read();
+    if (holds(value)) return value;
+    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function queryFor(model: StoreModel, selector: string): PageQuery {
+  const fields = parseFieldSelector([selector], [...builtinIndexes, ...model.indexes]);
+  return { selector: { labels: [], fields }, sort: [], page: 1, size: 100, exactTotal: false, exactTotalLimit: 10_000 };
+}
+
+async function ready(store: Store, model: StoreModel): Promise<void> {
+  await eventually(() => store.indexStates(resourceOf(model)), (states) => states.every(({ state }) => state !== 'building'));
+}
+
+export function modelCases(pair: () => StorePair): void {
+  test('ensureModel is idempotent, from both replicas at once', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('ensured');
+    await Promise.all([store, other, store, other].map((replica) => replica.ensureModel(model)));
+    await store.write(createOf(model, sampleObject('a')));
+    expect(await other.get(resourceOf(model), { namespace: '', name: 'a' })).toBeDefined();
+  });
+
+  test('a model that nobody made is not found, and is found once another replica makes it', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('late');
+    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({ code: 'ModelNotFound' });
+    await store.ensureModel(model);
+    expect(await other.get(resourceOf(model), { namespace: '', name: 'a' })).toBeUndefined();
+  });
+
+  test('a dropped model takes its objects along; made anew, it is empty on both replicas', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('dropped');
+    await store.ensureModel(model);
+    await other.write(createOf(model, sampleObject('a', { spec: { slug: 's' } })));
+    await store.dropModel(resourceOf(model));
+    await store.dropModel(resourceOf(model));
+    await expect(other.write(createOf(model, sampleObject('b')))).rejects.toMatchObject({ code: 'ModelNotFound' });
+    await expect(other.get(resourceOf(model), { namespace: '', name: 'a' })).rejects.toMatchObject({ code: 'ModelNotFound' });
+    await other.ensureModel(model);
+    await store.write(createOf(model, sampleObject('a', { spec: { slug: 's' } })));
+    await other.write(createOf(model, sampleObject('c')));
+  });
+
+  test('an index added to existing data is built in the background and then answers for all of it', async () => {
+    const { store, other } = pair();
+    const before = sampleModel('grown', { indexes: [widgetIndexes.slug] });
+    const after = sampleModel('grown', { indexes: [widgetIndexes.slug, widgetIndexes.owner, widgetIndexes.tags] });
+    await store.ensureModel(before);
+    await Promise.all(Array.from({ length: 450 }, (_, i) => store.write(createOf(before, sampleObject(`o-${i}`, { spec: { owner: `u${i % 3}`, tags: ['t', `t${i % 2}`] } })))));
+    await other.ensureModel(after);
+    // Written by the replica that has not heard of the index: the shape check makes it learn.
+    await store.write(createOf(after, sampleObject('late', { spec: { owner: 'u0', tags: ['t1'] } })));
+    await ready(store, after);
+    expect(await store.indexStates(resourceOf(after))).toEqual(['spec.slug', 'spec.owner', 'spec.tags'].map((name) => ({ name, state: 'ready' })));
+    for (const replica of [store, other]) {
+      expect((await replica.page(resourceOf(after), queryFor(after, 'spec.owner=u0'))).total).toBe(151);
+      expect((await replica.page(resourceOf(after), queryFor(after, 'spec.tags=t1'))).total).toBe(226);
+    }
+  });
+
+  test('objects written while an index is built are in it', async () => {
+    const { store, other } = pair();
+    const before = sampleModel('busy', { indexes: [] });
+    const after = sampleModel('busy', { indexes: [widgetIndexes.rank] });
+    await store.ensureModel(before);
+    await Promise.all(Array.from({ length: 300 }, (_, i) => store.write(createOf(before, sampleObject(`o-${i}`, { spec: { rank: 1 } })))));
+    const writing = (async () => {
+      for (let i = 0; i < 60; i += 1) {
+        const from = (await other.get(resourceOf(after), { namespace: '', name: `o-${i}` }))!;
+        const object = { ...decodeBody(from.body, from.revision), spec: { rank: 2 } };
+        await other.write({ type: 'update', resource: resourceOf(after), object, fingerprint: 'f1', from });
+      }
+    })();
+    await store.ensureModel(after);
+    await writing;
+    await ready(other, after);
+    expect((await store.page(resourceOf(after), queryFor(after, 'spec.rank=2'))).total).toBe(60);
+    expect((await other.page(resourceOf(after), queryFor(after, 'spec.rank=1'))).total).toBe(240);
+  });
+
+  test('a unique index that the data contradicts fails with the reason, and harms no writes', async () => {
+    const { store } = pair();
+    const before = sampleModel('twins', { indexes: [] });
+    const after = sampleModel('twins', { indexes: [widgetIndexes.slug] });
+    await store.ensureModel(before);
+    for (const name of ['a', 'b']) await store.write(createOf(before, sampleObject(name, { spec: { slug: 'same' } })));
+    await store.ensureModel(after);
+    await ready(store, after);
+    expect(await store.indexStates(resourceOf(after))).toEqual([{ name: 'spec.slug', state: 'failed', message: 'several objects have the same value' }]);
+    await expect(store.page(resourceOf(after), queryFor(after, 'spec.slug=same'))).rejects.toMatchObject({ code: 'IndexNotReady', index: 'spec.slug' });
+    await store.write(createOf(after, sampleObject('c', { spec: { slug: 'other' } })));
+  });
+
+  test('an index that is no longer declared goes, and may come back as another', async () => {
+    const { store } = pair();
+    const first = sampleModel('shrunk', { indexes: [widgetIndexes.slug] });
+    await store.ensureModel(first);
+    await store.write(createOf(first, sampleObject('a', { spec: { slug: 'x' } })));
+    await store.ensureModel(sampleModel('shrunk', { indexes: [] }));
+    expect(await store.indexStates(resourceOf(first))).toEqual([]);
+    const again = sampleModel('shrunk', { indexes: [{ ...widgetIndexes.slug, unique: false }] });
+    await store.ensureModel(again);
+    await ready(store, again);
+    await store.write(createOf(again, sampleObject('b', { spec: { slug: 'x' } })));
+    expect((await store.page(resourceOf(again), queryFor(again, 'spec.slug=x'))).total).toBe(2);
+  });
+}

@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+export interface TestDatabase {
+  /** Fits `Database.connect({ connection, log })` and `new pg.Pool(connection)`. */
+  readonly connection: pg.ClientConfig;
+  readonly name: string;
+  /** Removes the database, cutting off who is still connected. */
+  drop(): Promise<void>;
+}
+
+export interface TestDatabaseOptions {
+  /** Name of a database to copy, to which nobody may be connected at that time; empty by default. */
+  readonly template?: string;
+}
+
+/** Makes a database of its own for a test file, on the server of the test run (`hack/jest/global-setup.ts`). */
+export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await asAdministrator(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(options.template ?? 'template0')}`);
+  return {
+    name,
+    connection: connectionTo(name),
+    drop: () => asAdministrator(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+async function asAdministrator(statement: string): Promise<void> {
+  const client = new pg.Client(serverConnection());
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function connectionTo(name: string): pg.ClientConfig {
+  const server = serverConnection();
+  if (server.connectionString === undefined) return { ...server, database: name };
+  const url = new URL(server.connectionString);
+  url.pathname = `/${name}`;
+  return { ...server, connectionString: url.href };
+}
+
+function serverConnection(): pg.ClientConfig {
+  const connection = process.env['SVC_TEST_DATABASE'];
+  if (connection === undefined) throw new Error('No test database: run the tests with npm test.');
+  return JSON.parse(connection) as pg.ClientConfig;
+}
