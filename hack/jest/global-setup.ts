@@ -1,0 +1,57 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { EmbeddedPostgres } from '../../pkg/database/embedded/embedded-postgres.ts';
+import type { Log } from '../../pkg/database/log.ts';
+import type { TestRun } from './test-run.ts';
+
+const PREFIX = 'svc-jest-';
+
+const log: Log = {
+  info: () => {},
+  warn: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)}\n`),
+  error: (details, message) => process.stderr.write(`${message} ${JSON.stringify(details)}\n`),
+};
+
+/**
+ * One PostgreSQL per run, for all test files: its connection is in SVC_TEST_DATABASE, as JSON.
+ * SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
+ */
+export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
+  const url = process.env['SVC_TEST_DATABASE_URL'];
+  if (url !== undefined && url !== '') {
+    process.env['SVC_TEST_DATABASE'] = JSON.stringify({ connectionString: url });
+    return;
+  }
+  const { EmbeddedPostgres, removeAbandoned } = await loadModules(rootDir);
+  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  const folder = process.getuid?.() === 0 ? '/tmp' : tmpdir();
+  await removeAbandoned(folder, PREFIX);
+  const dataDir = await mkdtemp(join(folder, PREFIX));
+  // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
+  if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
+  const server = await EmbeddedPostgres.start({ dataDir, log, settings });
+  process.env['SVC_TEST_DATABASE'] = JSON.stringify(server.connection);
+  (globalThis as TestRun).stopTestDatabase = async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
+
+interface Modules {
+  readonly EmbeddedPostgres: typeof EmbeddedPostgres;
+  readonly removeAbandoned: (folder: string, prefix: string) => Promise<void>;
+}
+
+/** Jest turns this file into CommonJS; what it starts must stay ESM, for `import.meta`. */
+async function loadModules(rootDir: string): Promise<Modules> {
+  const { tsImport } = await import('tsx/esm/api');
+  const parent = pathToFileURL(join(rootDir, 'hack/jest/global-setup.ts')).href;
+  const [server, abandoned] = await Promise.all([
+    tsImport('../../pkg/database/embedded/embedded-postgres.ts', parent) as Promise<Pick<Modules, 'EmbeddedPostgres'>>,
+    tsImport('./abandoned-database.ts', parent) as Promise<Pick<Modules, 'removeAbandoned'>>,
+  ]);
+  return { ...server, ...abandoned };
+}

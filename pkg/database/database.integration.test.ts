@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
+import { Database } from './database.ts';
+import { silentLog } from './silent-log.ts';
+
+let home: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  home = await createTestDatabase();
+  database = await Database.connect({ connection: home.connection, log: silentLog, statementTimeoutMs: 5_000, poolSize: 3 });
+});
+afterAll(async () => {
+  await database.close();
+  await home.drop();
+});
+
+test('kysely and the pool speak to the same database', async () => {
+  await database.pool.query('CREATE TABLE drawer (name text)');
+  await database.kysely.withTables<{ drawer: { name: string } }>().insertInto('drawer').values({ name: 'a' }).execute();
+  const { rows } = await sql<{ n: string }>`SELECT count(*) AS n FROM drawer`.execute(database.kysely);
+  expect(rows).toEqual([{ n: '1' }]);
+});
+
+test('a template is copied with what is in it', async () => {
+  const template = await createTestDatabase();
+  const original = await Database.connect({ connection: template.connection, log: silentLog });
+  await original.pool.query('CREATE TABLE drawer (name text)');
+  await original.close();
+  const copy = await createTestDatabase({ template: template.name });
+  const copied = await Database.connect({ connection: copy.connection, log: silentLog });
+  expect((await copied.pool.query('SELECT * FROM drawer')).rows).toEqual([]);
+  await copied.close();
+  await Promise.all([copy.drop(), template.drop()]);
+});
+
+describe('sessions', () => {
+  const cases = [
+    { reason: 'the main pool has its limit', pool: () => database.pool, setting: 'statement_timeout', value: '5s' },
+    { reason: 'and says who it is', pool: () => database.pool, setting: 'application_name', value: 'svc' },
+    { reason: 'another pool has none of its own accord', pool: () => database.newPool({ max: 1 }), setting: 'statement_timeout', value: '0' },
+    {
+      reason: 'settings hold before the first statement',
+      pool: () => database.newPool({ max: 2, settings: { enable_seqscan: 'off', work_mem: '8MB' } }),
+      setting: 'work_mem',
+      value: '8MB',
+    },
+  ];
+  test.each(cases)('$reason', async ({ pool, setting, value }) => {
+    const sessions = pool();
+    const answers = await Promise.all([1, 2].map(() => sessions.query('SELECT current_setting($1) AS value', [setting])));
+    expect(answers.map(({ rows }) => rows)).toEqual([[{ value }], [{ value }]]);
+  });
+
+  test('a setting that does not exist fails the query, not the process', async () => {
+    const pool = database.newPool({ max: 1, settings: { no_such_setting: '1' } });
+    await expect(pool.query('SELECT 1')).rejects.toThrow('no_such_setting');
+  });
+});
+
+test('connections that are cut off fail their user and are replaced', async () => {
+  const client = await database.pool.connect();
+  const dedicated = await database.newClient();
+  const lost = new Promise((resolve) => dedicated.once('end', resolve));
+  await database.pool.query('SELECT 1');
+  await client.query('BEGIN');
+  const killer = await database.newClient();
+  await killer.query('SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  await lost;
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  client.release(true);
+  expect((await database.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+});
+
+describe('connecting', () => {
+  const cases = [
+    { reason: 'nothing given', options: {}, message: 'needs either a url or a connection' },
+    { reason: 'not a url', options: { url: 'me:secret@localhost' }, message: 'The database url cannot be read' },
+    { reason: 'hardly a url', options: { url: 'postgres://me:secret@[' }, message: 'PostgreSQL cannot be reached: ' },
+    { reason: 'nobody there', options: { url: 'postgres://me:secret@127.0.0.1:1/x' }, message: 'PostgreSQL cannot be reached: ' },
+  ];
+  test.each(cases)('$reason', async ({ options, message }) => {
+    const failure = await Database.connect({ ...options, log: silentLog, connectionTimeoutMs: 2_000 }).catch((error: Error) => error);
+    expect(failure).toMatchObject({ name: 'DatabaseError', message: expect.stringContaining(message) });
+    expect(failure).toMatchObject({ message: expect.not.stringContaining('secret') });
+  });
+});
+
+test('a closed database opens nothing more', async () => {
+  const closed = await Database.connect({ connection: home.connection, log: silentLog });
+  const client = await closed.newClient();
+  await Promise.all([closed.close(), closed.close()]);
+  await expect(client.query('SELECT 1')).rejects.toThrow();
+  await expect(closed.newClient()).rejects.toThrow('The database is closed.');
+  expect(() => closed.newPool({ max: 1 })).toThrow('The database is closed.');
+});

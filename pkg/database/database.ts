@@ -1,0 +1,155 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { DatabaseError, messageOf } from './database-error.ts';
+import type { Log } from './log.ts';
+import { settledWithin } from './settled-within.ts';
+
+const OLDEST_SUPPORTED = 15;
+const CLOSE_TIMEOUT_MS = 5_000;
+
+export interface DatabaseOptions {
+  /** `postgres://...`; this or `connection`. */
+  readonly url?: string;
+  readonly connection?: pg.ClientConfig;
+  readonly log: Log;
+  /** Shown in pg_stat_activity; `svc` by default. */
+  readonly applicationName?: string;
+  /** Connections of the main pool; 10 by default. */
+  readonly poolSize?: number;
+  /** How long one statement of the main pool may take, in milliseconds; unlimited by default. */
+  readonly statementTimeoutMs?: number;
+  /** How long to wait for a connection, in milliseconds; 10 000 by default. */
+  readonly connectionTimeoutMs?: number;
+}
+
+export interface PoolOptions {
+  readonly max: number;
+  /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly statementTimeoutMs?: number;
+}
+
+/**
+ * One PostgreSQL database: a pool, kysely over the same pool, and whatever else is opened here; `close` closes all of it.
+ *
+ * `bigint` columns and `count(*)` arrive as strings, as everywhere in `pg`: a number would lose digits beyond 2^53.
+ * A lost connection fails the statement under way and is logged; it never ends the process.
+ */
+export class Database {
+  readonly pool: pg.Pool;
+  /** Knows no tables; give it yours: `database.kysely.withTables<Tables>()`. */
+  readonly kysely: Kysely<unknown>;
+  private readonly config: pg.ClientConfig;
+  private readonly log: Log;
+  private readonly pools = new Set<pg.Pool>();
+  private readonly clients = new Set<pg.Client>();
+  private closing: Promise<void> | undefined;
+
+  private constructor(options: DatabaseOptions) {
+    this.log = options.log;
+    this.config = {
+      ...(options.url === undefined ? options.connection : { connectionString: options.url }),
+      application_name: options.applicationName ?? 'svc',
+      connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    };
+    this.pool = this.newPool({
+      max: options.poolSize ?? 10,
+      ...(options.statementTimeoutMs === undefined ? {} : { statementTimeoutMs: options.statementTimeoutMs }),
+    });
+    this.kysely = new Kysely({ dialect: new PostgresDialect({ pool: this.pool }) });
+  }
+
+  /** Opens a database and checks its version. Throws DatabaseError, with everything closed again. */
+  static async connect(options: DatabaseOptions): Promise<Database> {
+    if ((options.url === undefined) === (options.connection === undefined)) {
+      throw new DatabaseError('A database needs either a url or a connection.');
+    }
+    if (options.url !== undefined && !/^postgres(ql)?:\/\//.test(options.url)) {
+      throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
+    }
+    const database = new Database(options);
+    try {
+      await database.checkVersion();
+      return database;
+    } catch (error) {
+      await database.close();
+      if (error instanceof DatabaseError) throw error;
+      throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
+    }
+  }
+
+  /** Refuses a server older than PostgreSQL 15. */
+  async checkVersion(): Promise<void> {
+    const { rows } = await this.pool.query<{ server_version_num: string; server_version: string }>(
+      "SELECT current_setting('server_version_num') AS server_version_num, current_setting('server_version') AS server_version",
+    );
+    const version = rows[0];
+    if (version === undefined || Number(version.server_version_num) < OLDEST_SUPPORTED * 10_000) {
+      throw new DatabaseError(`PostgreSQL ${OLDEST_SUPPORTED} or newer is needed; this server is ${version?.server_version ?? 'unknown'}.`);
+    }
+  }
+
+  /** A pool of its own, for statements that need other session settings or must not wait behind the rest. */
+  newPool(options: PoolOptions): pg.Pool {
+    this.refuseWhenClosed();
+    const settings = Object.entries(options.settings ?? {});
+    const pool = new pg.Pool({
+      ...this.config,
+      max: options.max,
+      ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+      verify: (client, done) => {
+        void applySettings(client, settings, done);
+      },
+    });
+    // Without these two a connection lost while idle, or between two statements of a transaction, ends the process.
+    pool.on('error', (error) => this.log.warn({ err: error }, 'An idle database connection was lost.'));
+    pool.on('connect', (client) => client.on('error', () => {}));
+    this.pools.add(pool);
+    return pool;
+  }
+
+  /** A connected client outside every pool, for LISTEN or session locks; the caller ends it, `close` ends it otherwise. */
+  async newClient(): Promise<pg.Client> {
+    this.refuseWhenClosed();
+    const client = new pg.Client(this.config);
+    client.on('error', (error) => this.log.warn({ err: error }, 'A dedicated database connection was lost.'));
+    client.once('end', () => this.clients.delete(client));
+    this.clients.add(client);
+    try {
+      await client.connect();
+    } catch (error) {
+      this.clients.delete(client);
+      throw error;
+    }
+    return client;
+  }
+
+  /** Ends every pool and client opened here; waits at most 5 s for statements under way. Idempotent. */
+  close(): Promise<void> {
+    this.closing ??= this.closeAll();
+    return this.closing;
+  }
+
+  private async closeAll(): Promise<void> {
+    const ends = [...[...this.pools].map((pool) => pool.end()), ...[...this.clients].map((client) => client.end())];
+    if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
+      this.log.warn({}, 'Some database connections were still in use when the database was closed.');
+    }
+  }
+
+  private refuseWhenClosed(): void {
+    if (this.closing !== undefined) throw new DatabaseError('The database is closed.');
+  }
+}
+
+async function applySettings(client: pg.ClientBase, settings: readonly (readonly [string, string])[], done: (error?: Error) => void): Promise<void> {
+  try {
+    for (const [name, value] of settings) await client.query('SELECT set_config($1, $2, false)', [name, value]);
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
+}

@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { DatabaseError, messageOf } from '../database-error.ts';
+import type { Log } from '../log.ts';
+import { postgresAccount, type Account } from './account.ts';
+import { CLUSTER_USER, clusterAccount, ensureCluster, listMajors, locateHome, prepareDataDir, rememberHome } from './cluster.ts';
+import { DataDirLock } from './data-dir-lock.ts';
+import { PostmasterLauncher } from './postmaster-launcher.ts';
+import type { Postmaster } from './postmaster.ts';
+import { findBinaries } from './postgres-binaries.ts';
+import { removeSocketDirectory } from './socket-directory.ts';
+
+/** Port in the name of the unix socket; nothing listens on TCP. */
+const PORT = 5432;
+const LONGEST_BACK_OFF_MS = 5_000;
+
+export interface EmbeddedPostgresOptions {
+  /** Made when missing. Holds `pgdata-<major>`, `postgres.log` and the lock. */
+  readonly dataDir: string;
+  readonly log: Log;
+  /** PostgreSQL settings over the durable defaults; tests switch `fsync` off. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/**
+ * PostgreSQL as part of this program, for one machine and for tests: a cluster in the data folder, reached through a unix socket that only its own user
+ * (and root) can open. Run as root, PostgreSQL runs as `postgres` or `nobody`.
+ *
+ * It outlives a killed server and is adopted by the next one; while we live and it dies, it is started again on the same socket.
+ * The caller stops it last, after everything that uses it.
+ */
+export class EmbeddedPostgres {
+  readonly connection: pg.ClientConfig;
+  private readonly log: Log;
+  private readonly lock: DataDirLock;
+  private readonly launcher: PostmasterLauncher;
+  private readonly ending = new AbortController();
+  private postmaster: Postmaster;
+  private guarding: Promise<void>;
+  private stopped: Promise<void> | undefined;
+
+  private constructor(log: Log, lock: DataDirLock, launcher: PostmasterLauncher, postmaster: Postmaster) {
+    this.log = log;
+    this.lock = lock;
+    this.launcher = launcher;
+    this.postmaster = postmaster;
+    this.connection = connectionTo(postmaster.socketDirectory);
+    this.guarding = this.guard();
+  }
+
+  /** Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running, when it cannot. */
+  static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    if (process.platform === 'win32') throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set DATABASE_URL.');
+    try {
+      return await EmbeddedPostgres.startIn(await prepareDataDir(options.dataDir), options);
+    } catch (error) {
+      if (error instanceof DatabaseError) throw error;
+      throw new DatabaseError(`PostgreSQL cannot be started in ${options.dataDir}: ${messageOf(error)}.`, { cause: error });
+    }
+  }
+
+  private static async startIn(dataDir: string, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+    const lock = await DataDirLock.acquire(dataDir);
+    try {
+      const launcher = await prepareLauncher(dataDir, options);
+      return new EmbeddedPostgres(options.log, lock, launcher, await launcher.launch());
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+  }
+
+  /** Stops PostgreSQL within 30 s, cutting off who is still connected. Idempotent. */
+  stop(): Promise<void> {
+    this.stopped ??= this.shutDown();
+    return this.stopped;
+  }
+
+  private async shutDown(): Promise<void> {
+    this.ending.abort();
+    try {
+      await this.guarding;
+      await this.postmaster.stop();
+      await removeSocketDirectory(this.postmaster.socketDirectory);
+    } finally {
+      await this.lock.release();
+    }
+  }
+
+  private async guard(): Promise<void> {
+    const ended = new Promise<void>((resolve) => this.ending.signal.addEventListener('abort', () => resolve(), { once: true }));
+    while (!this.ending.signal.aborted) {
+      await Promise.race([this.postmaster.exited, ended]);
+      if (!this.ending.signal.aborted) await this.heal();
+    }
+  }
+
+  private async heal(): Promise<void> {
+    this.log.error({ pid: this.postmaster.pid }, 'PostgreSQL ended unexpectedly; starting it again.');
+    for (let backOffMs = 100; !this.ending.signal.aborted; backOffMs = Math.min(backOffMs * 2, LONGEST_BACK_OFF_MS)) {
+      try {
+        this.postmaster = await this.launcher.launchAt(this.postmaster.socketDirectory, this.ending.signal);
+        return;
+      } catch (error) {
+        if (this.ending.signal.aborted) return;
+        this.log.error({ err: error, retryInMs: backOffMs }, 'PostgreSQL could not be started again.');
+        await delay(backOffMs, undefined, { signal: this.ending.signal, ref: false }).catch(() => {});
+      }
+    }
+  }
+}
+
+async function prepareLauncher(dataDir: string, options: EmbeddedPostgresOptions): Promise<PostmasterLauncher> {
+  const { log, settings = {} } = options;
+  const chosen = await postgresAccount();
+  const home = await locateHome(dataDir, chosen);
+  const majors = await listMajors(home);
+  const account: Account | undefined = await clusterAccount(home, majors, chosen);
+  const binaries = await findBinaries({ account, home, majors, log });
+  const pgdata = await ensureCluster({ home, binaries, account, sync: settings['fsync'] !== 'off' });
+  await rememberHome(dataDir, home, log);
+  return new PostmasterLauncher({ dataDir, pgdata, postgres: binaries.postgres, account, settings, log, connectionTo });
+}
+
+/** Everything said, so that no PG* variable of the shell is asked. */
+function connectionTo(socketDirectory: string): pg.ClientConfig {
+  return { host: socketDirectory, port: PORT, user: CLUSTER_USER, database: 'postgres', password: '', ssl: false };
+}

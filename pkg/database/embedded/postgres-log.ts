@@ -1,0 +1,22 @@
+import { open, rename, stat, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { lastLines } from './run-program.ts';
+
+const LARGE = 10 * 1024 * 1024;
+const TAIL = 8 * 1024;
+
+/** Opens `postgres.log` in the data folder for appending; one over 10 MB is kept as `postgres.log.1` first. */
+export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
+  const path = join(dataDir, 'postgres.log');
+  const size = await stat(path).then((entry) => entry.size, () => 0);
+  if (size > LARGE) await rename(path, `${path}.1`);
+  return open(path, 'a+', 0o600);
+}
+
+/** The last lines written after a position. */
+export async function readLogTail(log: FileHandle, from: number): Promise<string> {
+  const { size } = await log.stat();
+  const start = Math.max(from, size - TAIL);
+  const { buffer, bytesRead } = await log.read({ buffer: Buffer.alloc(TAIL), position: start });
+  return lastLines(buffer.toString('utf8', 0, bytesRead));
+}

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DatabaseError } from '../database-error.ts';
+import { settledWithin } from '../settled-within.ts';
+import type { Account } from './account.ts';
+import { isPostmaster } from './pid-file.ts';
+import { PROGRAM_ENVIRONMENT } from './run-program.ts';
+
+const POLL_MS = 100;
+
+/** Shutdown of PostgreSQL: fast (clients are cut off), then immediate (recovery at the next start), then the kernel's. */
+const SHUTDOWN: readonly (readonly [NodeJS.Signals, number])[] = [
+  ['SIGINT', 20_000],
+  ['SIGQUIT', 6_000],
+  ['SIGKILL', 2_000],
+];
+
+/** The main process of a running PostgreSQL: our child, or the orphan of a server that was killed. */
+export class Postmaster {
+  readonly pid: number;
+  readonly pgdata: string;
+  readonly socketDirectory: string;
+  /** Resolves, never rejects, when the process has ended. */
+  readonly exited: Promise<void>;
+  private stopping: Promise<void> | undefined;
+
+  constructor(process: { pid: number; pgdata: string; socketDirectory: string }, exited: Promise<void>) {
+    this.pid = process.pid;
+    this.pgdata = process.pgdata;
+    this.socketDirectory = process.socketDirectory;
+    this.exited = exited;
+  }
+
+  /** Ends the process within 28 s. Throws DatabaseError when even the kernel could not. Idempotent. */
+  stop(): Promise<void> {
+    this.stopping ??= this.shutDown();
+    return this.stopping;
+  }
+
+  private async shutDown(): Promise<void> {
+    for (const [signal, patienceMs] of SHUTDOWN) {
+      // Asked again before each signal: the process may be gone and its number taken.
+      if (!(await isPostmaster(this.pid, this.pgdata))) return;
+      signalTo(this.pid, signal);
+      if (await settledWithin(this.exited, patienceMs)) return;
+    }
+    throw new DatabaseError(`PostgreSQL (process ${this.pid}) on ${this.pgdata} does not stop.`);
+  }
+}
+
+export interface SpawnOptions {
+  readonly postgres: string;
+  readonly pgdata: string;
+  readonly socketDirectory: string;
+  readonly account: Account | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+  /** File descriptor of the log. */
+  readonly logFile: number;
+}
+
+/** Starts PostgreSQL in a session of its own, so that Ctrl-C in the terminal reaches the server only, which stops its database last. */
+export async function spawnPostmaster(options: SpawnOptions): Promise<Postmaster> {
+  const args = ['-D', options.pgdata];
+  for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`);
+  const child = spawn(options.postgres, args, {
+    cwd: '/',
+    env: PROGRAM_ENVIRONMENT,
+    detached: true,
+    stdio: ['ignore', options.logFile, options.logFile],
+    ...options.account,
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (error) => reject(new DatabaseError(`PostgreSQL cannot be started: ${error.message}.`, { cause: error })));
+  });
+  child.unref();
+  if (child.pid === undefined) throw new DatabaseError('PostgreSQL was started without a process id.');
+  return new Postmaster({ pid: child.pid, pgdata: options.pgdata, socketDirectory: options.socketDirectory }, exited);
+}
+
+/** Takes charge of a running PostgreSQL that is not our child. */
+export function adoptPostmaster(pid: number, pgdata: string, socketDirectory: string): Postmaster {
+  return new Postmaster({ pid, pgdata, socketDirectory }, goneFrom(pid, pgdata));
+}
+
+async function goneFrom(pid: number, pgdata: string): Promise<void> {
+  while (await isPostmaster(pid, pgdata)) await delay(POLL_MS, undefined, { ref: false });
+}
+
+/** Signals a process that may be gone already. */
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

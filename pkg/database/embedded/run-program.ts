@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { DatabaseError } from '../database-error.ts';
+import type { Account } from './account.ts';
+
+/** PG* variables of the caller's shell would otherwise steer initdb and postgres. */
+export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
+
+const TIMEOUT_MS = 120_000;
+
+/** Runs a program to its end, as the account when one is given, and returns what it printed. Throws DatabaseError with the last lines it wrote. */
+export function runProgram(file: string, args: readonly string[], account?: Account): Promise<string> {
+  const options = { cwd: '/', env: PROGRAM_ENVIRONMENT, timeout: TIMEOUT_MS, killSignal: 'SIGKILL', ...account } as const;
+  return new Promise((resolve, reject) => {
+    execFile(file, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout.trim());
+      else reject(new DatabaseError(`${file} failed: ${lastLines(stderr) || error.message}`, { cause: error }));
+    });
+  });
+}
+
+export function lastLines(text: string, count = 5): string {
+  return text.trim().split('\n').slice(-count).join('\n');
+}

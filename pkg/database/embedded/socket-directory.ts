@@ -1,0 +1,31 @@
+import { chown, mkdtemp, rm, rmdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseError } from '../database-error.ts';
+import { canEnter, type Account } from './account.ts';
+
+/** What fits the address of a unix socket on every system, the closing zero byte not counted. */
+const LONGEST_PATH = 103;
+
+/**
+ * Makes the folder of the unix socket: a short path under the temporary folder, new each time, open to PostgreSQL's user only (and to root).
+ * It is what keeps other local users away from the database, hence not a name that somebody else could have taken first.
+ */
+export async function makeSocketDirectory(account: Account | undefined): Promise<string> {
+  for (const base of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+    const fits = Buffer.byteLength(join(base, 'svc-pg-XXXXXX', '.s.PGSQL.5432')) <= LONGEST_PATH;
+    if (!fits || !(await canEnter(base, account))) continue;
+    const folder = await mkdtemp(join(base, 'svc-pg-')).catch(() => undefined);
+    if (folder === undefined) continue;
+    if (account !== undefined) await chown(folder, account.uid, account.gid);
+    return folder;
+  }
+  throw new DatabaseError('No temporary folder is fit for the socket of PostgreSQL: its path must be short and its user must be able to enter it.');
+}
+
+/** Removes a folder made here, with what PostgreSQL put into it and nothing else; one that is gone, or not from here, is left alone. */
+export async function removeSocketDirectory(folder: string): Promise<void> {
+  if (!/\/svc-pg-\w{6}$/.test(folder)) return;
+  for (const name of ['.s.PGSQL.5432', '.s.PGSQL.5432.lock']) await rm(join(folder, name), { force: true });
+  await rmdir(folder).catch(() => {});
+}

@@ -1,0 +1,40 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { signalTo } from './postmaster.ts';
+
+const PATIENCE_MS = 2_000;
+const POLL_MS = 20;
+
+/**
+ * Ends what a killed PostgreSQL left behind. A backend in the middle of a long computation does not notice that its postmaster is gone,
+ * and as long as it holds the shared memory no other can start. The caller knows that no postmaster runs on this folder.
+ * Where there is no /proc to find them in, the idle ones get a second to notice.
+ */
+export async function endSurvivors(pgdata: string): Promise<void> {
+  if (process.platform !== 'linux') {
+    await delay(1_000);
+    return;
+  }
+  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) {
+    for (const pid of await listSurvivors(pgdata)) signalTo(pid, signal);
+    const deadline = Date.now() + PATIENCE_MS;
+    while ((await listSurvivors(pgdata)).length > 0 && Date.now() < deadline) await delay(POLL_MS);
+  }
+}
+
+/** PostgreSQL's processes work in the data folder, and all but the postmaster call themselves `postgres: ...`. */
+async function listSurvivors(pgdata: string): Promise<number[]> {
+  const names = await readdir('/proc');
+  const pids = names.filter((name) => /^\d+$/.test(name)).map(Number);
+  const checked = await Promise.all(pids.map(async (pid) => ((await isSurvivor(pid, pgdata)) ? [pid] : [])));
+  return checked.flat();
+}
+
+async function isSurvivor(pid: number, pgdata: string): Promise<boolean> {
+  try {
+    if ((await readlink(`/proc/${pid}/cwd`)) !== pgdata) return false;
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).startsWith('postgres: ');
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,13 @@
+/**
+ * The way to PostgreSQL: one Database of pools, dedicated clients and kysely; schema migrations that many replicas may start at once;
+ * notifications that survive a lost connection; and, for one machine and for tests, an embedded PostgreSQL.
+ * What is stored is not known here.
+ */
+export * from './database.ts';
+export { DatabaseError } from './database-error.ts';
+export * from './embedded/embedded-postgres.ts';
+export * from './log.ts';
+export * from './migrator.ts';
+export * from './notifications.ts';
+export * from './open-database.ts';
+export * from './silent-log.ts';

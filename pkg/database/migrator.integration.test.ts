@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
+import { Database } from './database.ts';
+import { migrate, type Migration } from './migrator.ts';
+import { silentLog } from './silent-log.ts';
+
+let home: TestDatabase;
+let databases: Database[];
+beforeAll(async () => {
+  home = await createTestDatabase();
+  databases = await Promise.all([1, 2, 3, 4].map(() => Database.connect({ connection: home.connection, log: silentLog, statementTimeoutMs: 200 })));
+});
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.close()));
+  await home.drop();
+});
+
+function first(): Database {
+  const [database] = databases;
+  if (database === undefined) throw new Error('no database');
+  return database;
+}
+
+const built: Migration = { name: '0001_books', up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute() };
+/** Slow enough for the others to come to wait, and longer than the statement limit of the main pool. */
+const raw: Migration = {
+  name: '0002_pages',
+  up: async (db) => {
+    await sql`CREATE TABLE page (n int)`.execute(db);
+    await sql`SELECT pg_sleep(0.3)`.execute(db);
+    await sql`INSERT INTO page VALUES (1)`.execute(db);
+  },
+};
+
+test('four replicas at once run each step once, in the schema', async () => {
+  const ran = await Promise.all(databases.map((database) => migrate(database, 'shelf', [built, raw])));
+  expect(ran.flat().toSorted()).toEqual(['0001_books', '0002_pages']);
+  const { rows } = await first().pool.query<{ name: string }>("SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'shelf' ORDER BY 1");
+  expect(rows.map(({ name }) => name)).toEqual(['book', 'migration', 'page']);
+  expect((await first().pool.query('SELECT n FROM shelf.page')).rows).toEqual([{ n: 1 }]);
+  expect(await migrate(first(), 'shelf', [built, raw])).toEqual([]);
+});
+
+test('schemas do not know of each other', async () => {
+  expect(await migrate(first(), 'cellar', [built])).toEqual(['0001_books']);
+});
+
+test('a step that fails leaves nothing behind and is tried again', async () => {
+  const failing: Migration = {
+    name: '0002_pages',
+    up: async (db) => {
+      await sql`CREATE TABLE page (n int)`.execute(db);
+      await sql`INSERT INTO page VALUES ('many')`.execute(db);
+    },
+  };
+  await expect(migrate(first(), 'attic', [built, failing])).rejects.toThrow(/Migration 0002_pages of schema attic failed and was undone: invalid input syntax/);
+  expect(await migrate(first(), 'attic', [built, raw])).toEqual(['0002_pages']);
+});
+
+test('a user without the right to create schemas may use one made for it', async () => {
+  const user = `${home.name}_user`;
+  await first().pool.query(`CREATE ROLE ${user}; CREATE SCHEMA granted AUTHORIZATION ${user}`);
+  const pool = await Database.connect({ connection: { ...home.connection, options: `-c role=${user}` }, log: silentLog });
+  expect(await migrate(pool, 'granted', [built])).toEqual(['0001_books']);
+  await pool.close();
+  await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
+});
+
+const refused = [
+  { reason: 'migrated by a newer version', schema: 'shelf', migrations: [built], message: 'was migrated by a newer version of this program (0002_pages is not known here)' },
+  {
+    reason: 'a step slipped in below one that was run',
+    schema: 'shelf',
+    migrations: [built, { ...raw, name: '0001_between' }, raw],
+    message: 'misnamed or out of order',
+  },
+  {
+    reason: 'a step slipped in below one that was run, well numbered',
+    schema: 'shelf',
+    migrations: [{ ...raw, name: '0000_before' }, built, raw],
+    message: 'lacks a migration that comes before 0002_pages',
+  },
+  { reason: 'a name without a number', schema: 'shelf', migrations: [{ ...raw, name: 'pages' }], message: 'misnamed or out of order' },
+  { reason: 'a schema that is none', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
+];
+test.each(refused)('refused: $reason', async ({ schema, migrations, message }) => {
+  await expect(migrate(first(), schema, migrations)).rejects.toThrow(message);
+});

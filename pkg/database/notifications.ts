@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { Database } from './database.ts';
+import { messageOf } from './database-error.ts';
+import type { Log } from './log.ts';
+import { settledWithin } from './settled-within.ts';
+
+export interface NotificationsOptions {
+  readonly database: Database;
+  readonly log: Log;
+  /** How often the connection is tried out, in milliseconds; 10 000 by default. */
+  readonly probeIntervalMs?: number;
+  /** How long the connection may take to answer, in milliseconds; 5 000 by default. */
+  readonly probeTimeoutMs?: number;
+  /** Longest pause between two tries to connect, in milliseconds; 5 000 by default. */
+  readonly longestBackOffMs?: number;
+}
+
+interface Session {
+  readonly client: pg.Client;
+  readonly lost: AbortSignal;
+}
+
+export type NotificationListener = (payload: string) => void;
+
+const SHORTEST_BACK_OFF_MS = 50;
+const END_TIMEOUT_MS = 1_000;
+
+/**
+ * LISTEN on a connection of its own, made again when it is lost.
+ *
+ * A notification is a hint: those sent while there was no connection are lost. `onReconnect` says when to look for oneself.
+ * A connection whose other end has vanished without a word is noticed within the probe's interval and time limit.
+ */
+export class Notifications {
+  private readonly options: Required<NotificationsOptions>;
+  private readonly listeners = new Map<string, Set<NotificationListener>>();
+  private readonly reconnectListeners = new Set<() => void>();
+  private readonly ending = new AbortController();
+  private client: pg.Client | undefined;
+  private starting: Promise<void> | undefined;
+  private running: Promise<void> | undefined;
+
+  constructor(options: NotificationsOptions) {
+    this.options = { probeIntervalMs: 10_000, probeTimeoutMs: 5_000, longestBackOffMs: 5_000, ...options };
+  }
+
+  /** Connects; when that fails it goes on trying in the background, and a later success counts as a reconnect. */
+  start(): Promise<void> {
+    this.starting ??= this.begin();
+    return this.starting;
+  }
+
+  /**
+   * Calls the listener with the payload of each notification; returns a function that ends it.
+   * Resolves once nothing later is missed, or, without a connection, at once: a reconnect follows then.
+   */
+  async on(channel: string, listener: NotificationListener): Promise<() => void> {
+    const listeners = this.listeners.get(channel) ?? new Set();
+    this.listeners.set(channel, listeners.add(listener));
+    // A failure here is a lost connection, of which `run` hears by itself.
+    if (this.client !== undefined) await this.listen(this.client, channel).catch(() => {});
+    return () => {
+      listeners.delete(listener);
+    };
+  }
+
+  /** Calls the listener whenever notifications may have been missed; returns a function that ends it. */
+  onReconnect(listener: () => void): () => void {
+    this.reconnectListeners.add(listener);
+    return () => {
+      this.reconnectListeners.delete(listener);
+    };
+  }
+
+  /** Ends the connection. Idempotent. */
+  async stop(): Promise<void> {
+    this.ending.abort();
+    await this.starting;
+    await this.running;
+  }
+
+  private async begin(): Promise<void> {
+    const first = await this.connect();
+    this.running = this.run(first);
+  }
+
+  private async run(first: Session | undefined): Promise<void> {
+    const { longestBackOffMs } = this.options;
+    let backOffMs = SHORTEST_BACK_OFF_MS;
+    for (let session = first; ; session = await this.connect()) {
+      if (session !== undefined) {
+        if (session !== first) this.reconnectListeners.forEach((listener) => this.call(listener));
+        await this.watch(session);
+        backOffMs = SHORTEST_BACK_OFF_MS;
+      }
+      if (this.ending.signal.aborted) return;
+      await delay(backOffMs, undefined, { signal: this.ending.signal }).catch(() => {});
+      if (this.ending.signal.aborted) return;
+      backOffMs = Math.min(backOffMs * 2, longestBackOffMs);
+    }
+  }
+
+  private async connect(): Promise<Session | undefined> {
+    let client: pg.Client | undefined;
+    try {
+      const lost = new AbortController();
+      client = await this.options.database.newClient();
+      client.once('error', () => lost.abort());
+      client.once('end', () => lost.abort());
+      client.on('notification', ({ channel, payload = '' }) => {
+        this.listeners.get(channel)?.forEach((listener) => this.call(() => listener(payload)));
+      });
+      // Set first: a channel added while the others are listened to sees it.
+      this.client = client;
+      for (const channel of this.listeners.keys()) await this.listen(client, channel);
+      return { client, lost: lost.signal };
+    } catch (error) {
+      this.options.log.warn({ reason: messageOf(error) }, 'Notifications of the database are not available; trying again.');
+      this.client = undefined;
+      if (client !== undefined) await endClient(client);
+      return undefined;
+    }
+  }
+
+  /** Resolves when the connection is lost or no longer wanted; it is closed then. */
+  private async watch({ client, lost }: Session): Promise<void> {
+    const { probeIntervalMs } = this.options;
+    const over = AbortSignal.any([lost, this.ending.signal]);
+    try {
+      while (!over.aborted) {
+        await delay(probeIntervalMs, undefined, { signal: over });
+        await this.within(client.query('SELECT 1'));
+      }
+    } catch (error) {
+      if (!over.aborted) this.options.log.warn({ reason: messageOf(error) }, 'The connection for notifications does not answer; making a new one.');
+    } finally {
+      this.client = undefined;
+      await endClient(client);
+    }
+  }
+
+  private async listen(client: pg.Client, channel: string): Promise<void> {
+    await this.within(client.query(`LISTEN ${pg.escapeIdentifier(channel)}`));
+  }
+
+  private async within(answer: Promise<unknown>): Promise<void> {
+    if (!(await settledWithin(answer, this.options.probeTimeoutMs))) throw new Error('no answer in time');
+    await answer;
+  }
+
+  private call(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.options.log.error({ err: error }, 'A listener to notifications failed.');
+    }
+  }
+}
+
+/** A connection whose other end has vanished never says goodbye, so it is cut after a moment. */
+async function endClient(client: pg.Client): Promise<void> {
+  const ended = client.end();
+  if (!(await settledWithin(ended, END_TIMEOUT_MS))) client.connection.stream.destroy();
+}
