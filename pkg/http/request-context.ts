@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { UserInfo } from '../identity/index.ts';
+import type { StatusError } from '#pkg/apimachinery/index';
+import type { UserInfo } from '#pkg/identity/index';
 import type { RequestInfo } from './request-info.ts';
 
 /** One request on its way through the filters to its handler. */
@@ -11,6 +12,8 @@ export interface RequestContext {
   readonly response: ServerResponse;
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
+  /** Set where the request cannot be served whatever it asks (a malformed path, a header sent twice): `withStatus` throws it before anything else runs. */
+  readonly rejection?: StatusError | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
   readonly log: Logger;
@@ -20,6 +23,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to drain: a watch ends cleanly then. */
   readonly draining: AbortSignal;
+  /** Makes `signal` abort with this reason; the first reason stays. */
+  abort(reason: Error): void;
 }
 
 /** Answers the request, or throws a StatusError, which `withStatus` turns into the answer. */

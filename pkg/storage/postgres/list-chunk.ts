@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type Sortable } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk, StoredObject } from '../store.ts';
-import { compileList, objectColumns, sparseLimit, storedObject, type ObjectRow, type ReadPools } from './list-query.ts';
+import { compileList, objectColumns, sparseLimit, storedObject, type ObjectRow } from './list-query.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { keysetCondition, orderBy, sqlValue } from './query-compiler.ts';
 import type { Table } from './table.ts';
@@ -31,11 +31,11 @@ interface Placed extends Sortable {
  * changed since, what the log says it was at R.
  */
 export class ChunkReader {
-  readonly #pools: ReadPools;
+  readonly #pool: Pool;
   readonly #counter: ObjectCounter;
 
-  constructor(pools: ReadPools, counter: ObjectCounter) {
-    this.#pools = pools;
+  constructor(pool: Pool, counter: ObjectCounter) {
+    this.#pool = pool;
     this.#counter = counter;
   }
 
@@ -66,16 +66,15 @@ export class ChunkReader {
 
   /** Rows of the table after the position, one more than asked for, and the newest revision in the same snapshot. */
   async #rows(table: Table, query: ChunkQuery): Promise<{ rows: StoredObject[]; revision: number }> {
-    const list = compileList(table, query);
-    if (list.narrows) {
-      const { rows, matched } = await this.#query(this.#pools.bitmap, table, query, sparseLimit + 1);
+    if (compileList(table, query, 'gathered').narrows) {
+      const { rows, matched } = await this.#query(table, query, sparseLimit + 1);
       if (matched <= sparseLimit) return rows;
     }
-    return (await this.#query(this.#pools.plain, table, query)).rows;
+    return (await this.#query(table, query)).rows;
   }
 
-  async #query(pool: Pool, table: Table, query: ChunkQuery, gather?: number): Promise<{ rows: { rows: StoredObject[]; revision: number }; matched: number }> {
-    const list = compileList(table, query);
+  async #query(table: Table, query: ChunkQuery, gather?: number): Promise<{ rows: { rows: StoredObject[]; revision: number }; matched: number }> {
+    const list = compileList(table, query, gather === undefined ? 'ordered' : 'gathered');
     const conditions = [list.where];
     const { after } = query;
     if (after !== undefined) conditions.push(keysetCondition(list.order, positionValues(table, query, after), list.parameters));
@@ -88,7 +87,7 @@ export class ChunkReader {
         : `gathered AS MATERIALIZED (SELECT t.* FROM ${list.from} WHERE ${where} LIMIT ${gather}), ` +
           `found AS MATERIALIZED (SELECT ${objectColumns}, row_number() OVER (ORDER BY ${order}) AS position FROM gathered t ORDER BY ${order} LIMIT ${query.limit + 1})`;
     const matched = gather === undefined ? '0' : '(SELECT count(*) FROM gathered)';
-    const { rows } = await pool.query<ChunkRow>(
+    const { rows } = await this.#pool.query<ChunkRow>(
       `WITH ${source} SELECT h.*, found.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched FROM platform.meta) h ` +
         'LEFT JOIN found ON true ORDER BY found.position',
       list.parameters.values,
@@ -102,7 +101,7 @@ export class ChunkReader {
 
   /** Objects that changed since the snapshot, as they were then, that lie in the chunk's range. */
   async #changedSince(table: Table, query: ChunkQuery, snapshot: number, last: Placed | undefined): Promise<Placed[]> {
-    const { rows } = await this.#pools.plain.query<ChangedRow>(
+    const { rows } = await this.#pool.query<ChangedRow>(
       `SELECT * FROM (SELECT DISTINCT ON (namespace, name) namespace, name, type, prev, old, old_fingerprint FROM platform.change_log ` +
         `WHERE model = $1 AND rev > $2 AND ($3::text IS NULL OR namespace = $3) ORDER BY namespace, name, rev) first WHERE prev IS NOT NULL`,
       [table.id, snapshot, query.namespace ?? null],

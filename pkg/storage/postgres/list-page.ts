@@ -1,7 +1,7 @@
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import type { ObjectPage, PageQuery } from '../store.ts';
 import { isStatementTimeout } from './database-failure.ts';
-import { compileList, objectColumns, orderAliases, orderedScanTime, sparseLimit, storedObject, type CompiledList, type ObjectRow, type ReadPools } from './list-query.ts';
+import { compileList, objectColumns, orderAliases, orderedScanTime, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Table } from './table.ts';
@@ -16,46 +16,46 @@ interface PageRow extends ObjectRow {
  * gathered by their indexes and sorted, unless it matches too much, when an ordered scan meets a page's worth soon.
  */
 export class PageReader {
-  readonly #pools: ReadPools;
+  readonly #pool: Pool;
   readonly #counter: ObjectCounter;
 
-  constructor(pools: ReadPools, counter: ObjectCounter) {
-    this.#pools = pools;
+  constructor(pool: Pool, counter: ObjectCounter) {
+    this.#pool = pool;
     this.#counter = counter;
   }
 
   async read(table: Table, query: PageQuery): Promise<ObjectPage> {
     const selects = query.selector.labels.length > 0 || query.selector.fields.length > 0;
     if (!selects) return this.#unselected(table, query);
-    if (compileList(table, query).narrows) {
+    if (compileList(table, query, 'gathered').narrows) {
       const page = await this.#gathered(table, query, Math.max(sparseLimit, query.exactTotalLimit));
       if (page !== undefined) return page;
       return this.#dense(table, query);
     }
-    return this.#ordered(table, query, this.#pools.plain);
+    return this.#ordered(table, query, this.#pool);
   }
 
   async #unselected(table: Table, query: PageQuery): Promise<ObjectPage> {
-    const list = compileList(table, query);
+    const list = compileList(table, query, 'ordered');
     const text = orderedText(list, query, 'NULL::bigint');
-    const { rows } = await this.#pools.plain.query<PageRow>(text, list.parameters.values);
+    const { rows } = await this.#pool.query<PageRow>(text, list.parameters.values);
     const page = pageFromRows(rows, query);
     const total = await this.#counter.countAt(table, query.namespace, page.revision);
     if (total !== undefined) return { ...page, total };
-    return this.#ordered(table, { ...query, exactTotal: true }, this.#pools.plain);
+    return this.#ordered(table, { ...query, exactTotal: true }, this.#pool);
   }
 
   /** Undefined if more match than `limit`. */
   async #gathered(table: Table, query: PageQuery, limit: number): Promise<ObjectPage | undefined> {
-    const list = compileList(table, query);
-    const { rows } = await this.#pools.bitmap.query<PageRow>(gatheredText(list, query, limit + 1), list.parameters.values);
+    const list = compileList(table, query, 'gathered');
+    const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query, limit + 1), list.parameters.values);
     const page = pageFromRows(rows, query);
     return page.total > limit ? undefined : page;
   }
 
   /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */
   async #dense(table: Table, query: PageQuery): Promise<ObjectPage> {
-    const client = await this.#pools.plain.connect();
+    const client = await this.#pool.connect();
     try {
       return await withTimeLimit(client, () => this.#ordered(table, query, client));
     } catch (error) {
@@ -63,14 +63,16 @@ export class PageReader {
     } finally {
       client.release();
     }
-    const list = compileList(table, query);
-    const { rows } = await this.#pools.bitmap.query<PageRow>(gatheredText(list, query), list.parameters.values);
+    const list = compileList(table, query, 'gathered');
+    const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query), list.parameters.values);
     return pageFromRows(rows, query);
   }
 
   async #ordered(table: Table, query: PageQuery, runner: Pick<PoolClient, 'query'>): Promise<ObjectPage> {
-    const list = compileList(table, query);
-    const counted = query.exactTotal ? `SELECT FROM ${list.from} WHERE ${list.where}` : `SELECT FROM ${list.from} WHERE ${list.where} LIMIT ${query.exactTotalLimit + 1}`;
+    const list = compileList(table, query, 'ordered');
+    // In an order, so that an index is walked, and only as far as the count goes.
+    const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + 1}`;
+    const counted = `SELECT FROM ${list.from} WHERE ${list.where}${bound}`;
     const { rows } = await runner.query<PageRow>(orderedText(list, query, `(SELECT count(*) FROM (${counted}) c)`), list.parameters.values);
     return pageFromRows(rows, query);
   }

@@ -1,4 +1,4 @@
-import type { Pool, QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import type { Selector, Sort } from '#pkg/apimachinery/index';
 import type { StoredObject } from '../store.ts';
 import { compileSelectorSql, orderBy, Parameters, sortColumns, type SortColumn } from './query-compiler.ts';
@@ -9,18 +9,8 @@ export const sparseLimit = 10_000;
 /** How long an ordered scan may look for a page before the matches are gathered and sorted after all. Milliseconds. */
 export const orderedScanTime = 250;
 
-/**
- * Where lists run. `plain` never scans a table from end to end if an index gives the order; `bitmap` is made to gather
- * by the selectors' indexes, whatever the planner believes about how many rows it will find.
- */
-export interface ReadPools {
-  plain: Pool;
-  bitmap: Pool;
-}
-
-export const plainSettings = { enable_seqscan: 'off' };
-/** Index-only scans stay: the newest revision is read by one. */
-export const bitmapSettings = { enable_seqscan: 'off', enable_indexscan: 'off' };
+/** In force where lists run: whatever gives the order or the matches, it is an index. */
+export const readSettings = { enable_seqscan: 'off' };
 
 /** A selector, an order and what lies behind a position, ready to be put into a statement. */
 export interface CompiledList {
@@ -32,9 +22,9 @@ export interface CompiledList {
   parameters: Parameters;
 }
 
-export function compileList(table: Table, query: { namespace?: string; selector: Selector; sort: Sort }): CompiledList {
+export function compileList(table: Table, query: { namespace?: string; selector: Selector; sort: Sort }, mode: 'ordered' | 'gathered'): CompiledList {
   const parameters = new Parameters();
-  const { where, narrows } = compileSelectorSql(table, query.namespace, query.selector, parameters);
+  const { where, narrows } = compileSelectorSql(table, query, parameters, mode);
   return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
 }
 

@@ -1,7 +1,7 @@
-import type { PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { StorageError } from '../storage-error.ts';
 import type { ObjectStream, StoredObject, StreamQuery } from '../store.ts';
-import { compileList, objectColumns, storedObject, type ObjectRow, type ReadPools } from './list-query.ts';
+import { compileList, objectColumns, storedObject, type ObjectRow } from './list-query.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Table } from './table.ts';
 
@@ -14,16 +14,16 @@ const snapshotTime = 60_000;
 
 /** Whole lists, of whatever length, in constant memory. */
 export class StreamReader {
-  readonly #pools: ReadPools;
+  readonly #pool: Pool;
 
-  constructor(pools: ReadPools) {
-    this.#pools = pools;
+  constructor(pool: Pool) {
+    this.#pool = pool;
   }
 
   async read(table: Table, query: StreamQuery): Promise<ObjectStream> {
-    const list = compileList(table, query);
+    const list = compileList(table, query, 'ordered');
     const order = query.order === 'revision' ? 't.rev' : orderBy(list.order);
-    const client = await this.#pools.plain.connect();
+    const client = await this.#pool.connect();
     const stream = new CursorStream(client);
     try {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 60000');

@@ -47,8 +47,8 @@ export class ObjectCounter {
 
   /** A dropped model's counts. */
   forget(tableId: number): void {
-    for (const key of [...this.#counts.keys()]) if (key.startsWith(`${tableId}/`)) this.#counts.delete(key);
-    for (const key of [...this.#ready.keys()]) if (key.startsWith(`${tableId}/`)) this.#ready.delete(key);
+    for (const key of this.#counts.keys()) if (key.startsWith(`${tableId}/`)) this.#counts.delete(key);
+    for (const key of this.#ready.keys()) if (key.startsWith(`${tableId}/`)) this.#ready.delete(key);
   }
 
   async #load(table: Table, namespace: string | undefined, key: string): Promise<Count> {

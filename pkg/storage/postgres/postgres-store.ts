@@ -27,7 +27,7 @@ import { checkEpoch } from './epoch.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
-import { bitmapSettings, plainSettings, storedObject, type ObjectRow, type ReadPools } from './list-query.ts';
+import { readSettings, storedObject, type ObjectRow } from './list-query.ts';
 import { StreamReader } from './list-stream.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './object-counter.ts';
@@ -43,7 +43,7 @@ import { WriterConnection } from './writer-connection.ts';
 export interface PostgresStoreOptions {
   database: Database;
   log: Log;
-  /** Connections for reads that follow an order; half as many gather. Default 8. */
+  /** Connections for reads. Default 8. */
   readConnections?: number;
   /** How long a read may take. Milliseconds, default 30 000. */
   readTimeout?: number;
@@ -55,7 +55,7 @@ export interface PostgresStoreOptions {
 export class PostgresStore implements Store {
   readonly changes: ChangeLog;
   readonly #database: Database;
-  readonly #pools: ReadPools;
+  readonly #reads: Pool;
   readonly #admin: Pool;
   readonly #notifications: Notifications;
   readonly #catalog: TableCatalog;
@@ -84,10 +84,7 @@ export class PostgresStore implements Store {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#pools = {
-      plain: database.newPool({ max: readConnections, settings: plainSettings, statementTimeoutMs: readTimeout }),
-      bitmap: database.newPool({ max: Math.ceil(readConnections / 2), settings: bitmapSettings, statementTimeoutMs: readTimeout }),
-    };
+    this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#admin);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
@@ -96,10 +93,10 @@ export class PostgresStore implements Store {
     this.#connection = new WriterConnection(database);
     const runner = new BatchRunner({ connection: this.#connection, pool: this.#admin, origin, sink: this.changes, outageLimit });
     this.#batcher = new WriteBatcher(runner);
-    this.#counter = new ObjectCounter(this.#pools.plain, this.changes);
-    this.#pages = new PageReader(this.#pools, this.#counter);
-    this.#chunks = new ChunkReader(this.#pools, this.#counter);
-    this.#streams = new StreamReader(this.#pools);
+    this.#counter = new ObjectCounter(this.#reads, this.changes);
+    this.#pages = new PageReader(this.#reads, this.#counter);
+    this.#chunks = new ChunkReader(this.#reads, this.#counter);
+    this.#streams = new StreamReader(this.#reads);
     this.#compactor = new Compactor(database, this.#admin);
   }
 
@@ -132,7 +129,7 @@ export class PostgresStore implements Store {
 
   get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
     return this.#onTable(resource, async (table) => {
-      const { rows } = await this.#pools.plain.query<ObjectRow>({
+      const { rows } = await this.#reads.query<ObjectRow>({
         name: `get-${table.id}`,
         text: `SELECT namespace, name, rev, fingerprint, body FROM ${tableName(table)} WHERE namespace = $1 AND name = $2`,
         values: [key.namespace, key.name],
@@ -213,7 +210,7 @@ export class PostgresStore implements Store {
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();
-    await Promise.all([this.#pools.plain.end(), this.#pools.bitmap.end()]);
+    await this.#reads.end();
   }
 
   /** Runs a read; where the table is not as remembered, once more on the table as it is now. */

@@ -21,18 +21,21 @@ export interface CompiledSelector {
   narrows: boolean;
 }
 
-export function compileSelectorSql(table: Table, namespace: string | undefined, selector: Selector, parameters: Parameters): CompiledSelector {
-  const conditions: string[] = [];
-  let narrows = false;
-  const labels = compileLabels(selector.labels, table.namespaced ? namespace : undefined, parameters);
-  if (namespace !== undefined || !table.namespaced) conditions.push(`t.namespace = ${parameters.bind(namespace ?? '', 'text')}`);
-  conditions.push(...labels.conditions);
-  narrows ||= labels.narrows;
-  for (const requirement of selector.fields) {
-    conditions.push(compileField(table, requirement, parameters));
-    narrows ||= requirement.operator !== 'NotIn' && requirement.operator !== 'DoesNotExist' && requirement.operator !== 'Exists';
-  }
-  return { where: conditions.length === 0 ? 'true' : conditions.join(' AND '), narrows };
+/**
+ * `gathered`: the matches are to be found by the selectors' own indexes. A namespace is then asked of the label index
+ * too, and a constant one not at all: either would tempt the planner to walk the primary key and to filter.
+ */
+export function compileSelectorSql(table: Table, query: { namespace?: string; selector: Selector }, parameters: Parameters, mode: 'ordered' | 'gathered'): CompiledSelector {
+  const { namespace, selector } = query;
+  const labels = compileLabels(selector.labels, mode === 'gathered' && table.namespaced ? namespace : undefined, parameters);
+  const conditions = [...labels.conditions];
+  const needsNamespace = mode === 'ordered' ? namespace !== undefined || !table.namespaced : namespace !== undefined && table.namespaced && !labels.narrows;
+  if (needsNamespace) conditions.push(`t.namespace = ${parameters.bind(namespace ?? '', 'text')}`);
+  for (const requirement of selector.fields) conditions.push(compileField(table, requirement, parameters));
+  return {
+    where: conditions.length === 0 ? 'true' : conditions.join(' AND '),
+    narrows: labels.narrows || selector.fields.some(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist' && operator !== 'Exists'),
+  };
 }
 
 /** One containment for all that must be there, so that one look into the index answers it. */
@@ -53,11 +56,9 @@ function compileLabels(selector: LabelSelector, namespace: string | undefined, p
       narrows = true;
     }
   }
-  if (wanted.length > 0) {
-    if (namespace !== undefined) wanted.push(`/${namespace}`);
-    conditions.push(`t.labels @> ${parameters.bind(arrayLiteral(wanted), 'text[]')}`);
-    narrows = true;
-  }
+  narrows ||= wanted.length > 0;
+  if (narrows && namespace !== undefined) wanted.push(`/${namespace}`);
+  if (wanted.length > 0) conditions.push(`t.labels @> ${parameters.bind(arrayLiteral(wanted), 'text[]')}`);
   return { conditions, narrows };
 }
 
@@ -137,6 +138,8 @@ export interface SortColumn {
   sql: string;
   type: string;
   nullable: boolean;
+  /** How its index puts nulls, whether there are any or not: only so does the planner see that it gives the order. */
+  nullsFirst: boolean;
   descending: boolean;
 }
 
@@ -145,17 +148,18 @@ export function sortColumns(table: Table, sort: Sort): SortColumn[] {
     sql: columnSql(table, index),
     type: sqlType(index),
     nullable: index.name !== 'metadata.name' && index.name !== 'metadata.namespace' && index.name !== 'metadata.creationTimestamp',
+    nullsFirst: index.name !== 'metadata.name' && index.name !== 'metadata.namespace',
     descending,
   }));
   const descending = sort.at(-1)?.descending ?? false;
   const named = (column: string): boolean => declared.some(({ sql }) => sql === column);
   // In a table without namespaces their column is constant: it would only hide the index from the planner.
   const ties = [...(table.namespaced ? ['t.namespace'] : []), 't.name'].filter((column) => !named(column));
-  return [...declared, ...ties.map((sql) => ({ sql, type: 'text', nullable: false, descending }))];
+  return [...declared, ...ties.map((sql) => ({ sql, type: 'text', nullable: false, nullsFirst: false, descending }))];
 }
 
 export function orderBy(columns: readonly SortColumn[]): string {
-  return columns.map(({ sql, descending }) => `${sql} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`).join(', ');
+  return columns.map(({ sql, descending, nullsFirst }) => `${sql}${descending ? ' DESC' : ''}${nullsFirst ? (descending ? ' NULLS LAST' : ' NULLS FIRST') : ''}`).join(', ');
 }
 
 /**

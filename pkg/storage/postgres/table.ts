@@ -33,19 +33,10 @@ export function indexName(table: Pick<Table, 'id'>, column: string, kind: 'order
 
 /** Element type of a column, as PostgreSQL calls it. */
 export function sqlType(index: Pick<IndexDefinition, 'type'>): string {
-  switch (index.type) {
-    case 'string':
-      return 'text';
-    case 'integer':
-      return 'bigint';
-    case 'number':
-      return 'double precision';
-    case 'boolean':
-      return 'boolean';
-    case 'date':
-      return 'timestamptz';
-  }
+  return sqlTypes[index.type];
 }
+
+const sqlTypes = { string: 'text', integer: 'bigint', number: 'double precision', boolean: 'boolean', date: 'timestamptz' } as const;
 
 const builtinColumns = new Map([
   ['metadata.name', 'name'],

@@ -1,0 +1,26 @@
+import type { IncomingMessage } from 'node:http';
+import { newUnauthorized } from '#pkg/apimachinery/index';
+import type { RequestAuthenticator, TokenAuthenticator, UserInfo } from '#pkg/identity/index';
+
+const form = /^bearer +([A-Za-z0-9._~+/-]{1,8192}=*)$/i;
+
+/**
+ * Reads `Authorization: Bearer <token>`; undefined where there is no Authorization header.
+ * Any other scheme, a malformed value and a token nobody knows are StatusError 401, so in a union it comes last. Source: RFC 6750, 2.1.
+ */
+export class BearerAuthenticator implements RequestAuthenticator {
+  private readonly tokens: TokenAuthenticator;
+
+  constructor(tokens: TokenAuthenticator) {
+    this.tokens = tokens;
+  }
+
+  async authenticateRequest(request: IncomingMessage): Promise<UserInfo | undefined> {
+    const header = request.headers.authorization;
+    if (header === undefined) return undefined;
+    const token = form.exec(header)?.[1];
+    const user = token === undefined ? undefined : await this.tokens.authenticateToken(token);
+    if (user === undefined) throw newUnauthorized();
+    return user;
+  }
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import { newBadRequest, StatusError } from '#pkg/apimachinery/index';
+
+export interface RequestLimits {
+  /** Default 64 KiB; longer is 414. */
+  urlBytes: number;
+  /** Names and values in sum; default 32 KiB; more is 431. */
+  headerBytes: number;
+  /** Default 256; more is 431. */
+  headerCount: number;
+}
+
+/**
+ * Refuses what is no honest request, whatever it asks: limits, and headers that two readers could read differently.
+ * Node keeps only the first of several Authorization headers; a proxy in front may have looked at the last.
+ */
+export function checkRequest(request: IncomingMessage, limits: RequestLimits): StatusError | undefined {
+  const { rawHeaders, headers } = request;
+  if ((request.url ?? '').length > limits.urlBytes) return new StatusError(414, 'BadRequest', `the URL is longer than ${limits.urlBytes} bytes`);
+  if (rawHeaders.length / 2 > limits.headerCount) return newHeadersTooLarge();
+  let size = 0;
+  let hosts = 0;
+  let authorizations = 0;
+  let lengths = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    size += name.length + rawHeaders[i + 1]!.length;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations += 1;
+    else if (name.length === 14 && name.toLowerCase() === 'content-length') lengths += 1;
+  }
+  if (size > limits.headerBytes) return newHeadersTooLarge();
+  if (hosts > 1 || authorizations > 1 || lengths > 1) return newBadRequest('Host, Authorization and Content-Length may be sent once only');
+  if (hosts === 0 && request.httpVersion === '1.1') return newBadRequest('the Host header is missing');
+  if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return newBadRequest('this server does not upgrade connections');
+  return undefined;
+}
+
+export function newHeadersTooLarge(): StatusError {
+  return new StatusError(431, 'BadRequest', 'the headers of the request are too large');
+}

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import express, { type Request, type Response } from 'express';
+import { Registry } from 'prom-client';
+import { newConflict } from '#pkg/apimachinery/index';
+import { findEndpointGroup, isOpenEndpoint, type EndpointGroup } from './endpoint-group.ts';
+import { contextOf, expressHandler } from './express-handler.ts';
+import { withAuthentication } from './filters/with-authentication.ts';
+import { withRequestId } from './filters/with-request-id.ts';
+import { withStatus } from './filters/with-status.ts';
+import { healthEndpoints } from './health.ts';
+import { parseRequestInfo } from './parse-request-info.ts';
+import { startTestServer, type TestServer } from './start-test-server.ts';
+
+const prefix = '/apis/api.blog.example.com/v1';
+
+function blog(): EndpointGroup {
+  const router = express.Router();
+  router.get('/posts/:name', (request: Request, response: Response) => {
+    response.json({ name: request.params['name'], id: contextOf(request).id });
+  });
+  router.post('/posts', express.json({ limit: 10 }), (request: Request, response: Response) => {
+    response.json(request.body);
+  });
+  router.get('/conflict', async () => {
+    throw newConflict({ group: 'g', resource: 'posts' }, 'x', 'because');
+  });
+  router.get('/bug', async () => {
+    throw new Error('secret');
+  });
+  return { prefix, router, isOpen: true };
+}
+
+let server: TestServer;
+let groups: Set<EndpointGroup>;
+let broken = false;
+
+beforeEach(async () => {
+  broken = false;
+  const readyz = [
+    { name: 'database', check: async () => (broken ? Promise.reject(new Error('password=1')) : undefined) },
+    { name: 'log', check: async () => undefined },
+  ];
+  groups = new Set([blog(), ...healthEndpoints({ readyz, svcVersion: '2.22.0', registry: new Registry() })]);
+  const nobody = { authenticateRequest: async () => undefined };
+  server = await startTestServer(expressHandler(groups), { filters: () => [withRequestId(), withStatus(), withAuthentication(nobody, { isOpen: isOpenEndpoint(groups) })] });
+});
+
+afterEach(() => server.server.close({ drainTimeoutMs: 0 }));
+
+async function get(path: string, method = 'GET'): Promise<[number, string]> {
+  const { status, body } = await server.send({ path, method });
+  return [status, body.toString()];
+}
+
+async function post(body: string): Promise<number> {
+  const { status } = await server.send({ method: 'POST', path: `${prefix}/posts`, body, headers: { 'content-type': 'application/json' } });
+  return status;
+}
+
+describe('endpoint groups', () => {
+  test('serve their paths, with the context at hand', async () => {
+    const { status, headers, body } = await server.send({ path: `${prefix}/posts/a` });
+    expect([status, JSON.parse(body.toString())]).toEqual([200, { name: 'a', id: headers['x-request-id'] }]);
+    expect(headers['x-powered-by']).toBeUndefined();
+  });
+
+  test.each([
+    [`${prefix}/p%6Fsts/a`, 200, 'the path that was judged is the path that is routed'],
+    [`${prefix}/posts/a%3Fb`, 200, 'an encoded question mark stays in its segment'],
+    [`${prefix}/none`, 404, 'passed on by the router'],
+    [`${prefix}/conflict`, 409, 'a StatusError'],
+    [`${prefix}/bug`, 500, 'a bug'],
+    [`${prefix}x/posts/a`, 401, 'a longer segment is another path'],
+    [`${prefix.toUpperCase()}/posts/a`, 401, 'letter case'],
+    ['/LIVEZ', 401, 'letter case of a short path'],
+    ['/metrics', 401, 'a group that is not open'],
+  ])('%s is %i (%s)', async (path, status) => {
+    const answer = await server.send({ path });
+    expect(answer.status).toBe(status);
+    expect(answer.body.toString()).not.toContain('secret');
+  });
+
+  test("the failures of express's own middlewares keep their status", async () => {
+    expect(await post('{"a":1}')).toBe(200);
+    expect(await post('{"a"')).toBe(400);
+    expect(await post('{"a":"123456789"}')).toBe(413);
+  });
+
+  test('a router that never answers ends with its client', async () => {
+    const [group] = groups;
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    group!.router.get('/silent', () => begin());
+    const socket = await server.open();
+    socket.write(`GET ${prefix}/silent HTTP/1.1\r\nHost: h\r\n\r\n`);
+    await begun;
+    socket.destroy();
+    const before = performance.now();
+    await server.server.close({ drainTimeoutMs: 20_000 });
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+
+  test('come and go while the server runs; the longest prefix wins', async () => {
+    const [group] = groups;
+    const inner: EndpointGroup = { prefix: `${prefix}/posts`, router: express.Router() };
+    expect(findEndpointGroup([group!, inner], `${prefix}/posts/a`)).toBe(inner);
+    groups.delete(group!);
+    expect((await get(`${prefix}/posts/a`))[0]).toBe(401);
+    expect(isOpenEndpoint(groups)(parseRequestInfo('GET', `${prefix}/posts/a`, new URLSearchParams()))).toBe(false);
+    groups.add(group!);
+    expect((await get(`${prefix}/posts/a`))[0]).toBe(200);
+  });
+});
+
+describe('health', () => {
+  test('tells which check fails, not why', async () => {
+    expect(await get('/readyz')).toEqual([200, 'ok']);
+    expect(await get('/readyz?verbose')).toEqual([200, '[+]database ok\n[+]log ok\nreadyz check passed\n']);
+    broken = true;
+    expect(await get('/readyz')).toEqual([503, '[-]database failed: reason withheld\n[+]log ok\nreadyz check failed\n']);
+    expect(await get('/healthz')).toEqual([503, '[-]database failed: reason withheld\n[+]log ok\nhealthz check failed\n']);
+    expect(await get('/livez')).toEqual([200, 'ok']);
+    expect(await get('/livez', 'HEAD')).toEqual([200, '']);
+  });
+
+  test('names the methods it has', async () => {
+    const { status, headers } = await server.send({ path: '/livez', method: 'POST' });
+    expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('reports both versions', async () => {
+    const [, body] = await get('/version');
+    expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '33', gitVersion: 'v1.33.0', svcVersion: '2.22.0' });
+  });
+});

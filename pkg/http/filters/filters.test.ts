@@ -1,0 +1,131 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import type { Filter, Handler } from '../request-context.ts';
+import { sendJson } from '../respond.ts';
+import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
+import { withAuthentication } from './with-authentication.ts';
+import { withCors } from './with-cors.ts';
+import { withImpersonationRefused } from './with-impersonation-refused.ts';
+import { withLogging } from './with-logging.ts';
+import { withMaxInFlight } from './with-max-in-flight.ts';
+import { withMetrics } from './with-metrics.ts';
+import { withRequestId } from './with-request-id.ts';
+import { withSecurityHeaders } from './with-security-headers.ts';
+import { withStatus } from './with-status.ts';
+
+let started: TestServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
+  started = [];
+});
+
+const ok: Handler = (context) => sendJson(context, 200, '{"ok":true}');
+const posts = '/apis/g.io/v1/posts';
+
+/** The given filters stand within `withStatus`. */
+async function start(filters: readonly Filter[], handler: Handler = ok, outer: (log: Logger) => Filter[] = () => []): Promise<TestServer> {
+  const server = await startTestServer(handler, { filters: (log) => [withRequestId(), ...outer(log), withStatus(), ...filters] });
+  started.push(server);
+  return server;
+}
+
+function throwing(error: unknown): Handler {
+  return async () => {
+    throw error;
+  };
+}
+
+describe('withMaxInFlight', () => {
+  test.each([
+    ['in sum', { total: 1 }, posts, posts],
+    ['of one user', { perUser: 1 }, posts, posts],
+    ['watches of one user', { watchesPerUser: 1 }, `${posts}?watch=1`, `${posts}?watch=1`],
+  ])('429 for too many %s, and room again afterwards', async (_reason, limits, first, second) => {
+    const begun = gate();
+    const finish = gate();
+    const { send } = await start([withMaxInFlight({ ...limits, isExempt: ({ path }) => path === '/livez' })], async (context) => {
+      if (context.info.path !== '/livez') {
+        begun.open();
+        await finish.opened;
+      }
+      await ok(context);
+    });
+    const held = send({ path: first });
+    await begun.opened;
+    const refused = await send({ path: second });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
+    expect((await send({ path: '/livez' })).status).toBe(200);
+    finish.open();
+    expect((await held).status).toBe(200);
+    expect((await send({ path: second })).status).toBe(200);
+  });
+});
+
+describe('withCors', () => {
+  const origin = 'https://app.example.com';
+  const filters = [withCors({ allowedOrigins: [origin] }), withAuthentication({ authenticateRequest: async () => undefined })];
+
+  test('answers the preflight of a listed origin', async () => {
+    const { send } = await start(filters);
+    const { status, headers } = await send({ method: 'OPTIONS', path: posts, headers: { origin, 'access-control-request-method': 'PUT' } });
+    expect(status).toBe(204);
+    expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
+  });
+
+  test.each([['https://app.example.com.evil.io'], ['http://app.example.com'], ['null'], ['*'], [undefined]])('does nothing for %s', async (other) => {
+    const { send } = await start(filters);
+    const { status, headers } = await send({ method: 'OPTIONS', path: posts, headers: { ...(other === undefined ? {} : { origin: other }), 'access-control-request-method': 'PUT' } });
+    expect([status, headers['access-control-allow-origin'], headers.vary]).toEqual([401, undefined, 'Origin']);
+  });
+
+  test('lets a listed origin read a failure too', async () => {
+    const { send } = await start(filters);
+    expect((await send({ path: posts, headers: { origin } })).headers).toMatchObject({ 'access-control-allow-origin': origin });
+  });
+
+  test.each([['*'], ['https://app.example.com/'], ['app.example.com'], ['null']])('%s is no origin', (text) => {
+    expect(() => withCors({ allowedOrigins: [text] })).toThrow('not an origin');
+  });
+});
+
+test.each([['Impersonate-User'], ['impersonate-group'], ['IMPERSONATE-EXTRA-x']])('%s is refused', async (name) => {
+  const { send } = await start([withImpersonationRefused()]);
+  expect((await send({ headers: { [name]: 'x' } })).status).toBe(403);
+  expect((await send({ headers: { 'X-Impersonate': 'x' } })).status).toBe(200);
+});
+
+test('withSecurityHeaders', async () => {
+  const { send } = await start([withSecurityHeaders()]);
+  expect((await send({})).headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'content-security-policy': expect.stringContaining("default-src 'none'") });
+});
+
+test('withLogging writes one line, with no secret in it', async () => {
+  const { send, logs } = await start([], (context) => (context.info.name === 'bad' ? throwing(new Error('bug'))(context) : ok(context)), (log) => [withLogging(log)]);
+  const { headers } = await send({ path: `${posts}?token=s3cret`, headers: { authorization: 'Bearer s3cret' } });
+  await send({ path: `${posts}/bad` });
+  await send({ path: '//' });
+  const lines = logs.filter((line) => line['msg'] === 'request');
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 20, method: 'GET', path: posts, status: 200, user: 'system:anonymous', requestId: headers['x-request-id'], ms: expect.any(Number) }),
+    expect.objectContaining({ level: 50, status: 500 }),
+    expect.objectContaining({ level: 30, status: 400 }),
+  ]);
+  expect(Number(lines[0]!['bytes'])).toBeGreaterThan(100);
+  expect(JSON.stringify(logs)).not.toContain('s3cret');
+});
+
+test('withMetrics has labels no client can make', async () => {
+  const registry = new Registry();
+  const { send, server } = await start([], ok, () => [withMetrics({ registry, isKnownGroup: (group) => group === 'g.io' })]);
+  await send({ path: posts });
+  await send({ path: '/apis/made.up/v1/posts', method: 'PROPFIND' });
+  await send({ path: '/made-up' });
+  await server.close({ drainTimeoutMs: 1000 });
+  const text = await registry.metrics();
+  expect(text).toContain('http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",verb="list",group="g.io"} 1');
+  expect(text).toContain('http_server_request_duration_seconds_count{http_request_method="_OTHER",http_response_status_code="200",verb="other",group=""} 1');
+  expect(text).toContain('http_server_active_requests 0');
+  expect(text).not.toContain('made');
+});

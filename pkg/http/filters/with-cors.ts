@@ -1,0 +1,42 @@
+import type { Filter, RequestContext } from '../request-context.ts';
+import { send } from '../respond.ts';
+
+const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
+const allowedHeaders = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id';
+const exposedHeaders = 'ETag, Location, Retry-After, Warning, X-Request-Id';
+const preflightMaxAgeSeconds = '600';
+
+/**
+ * Lets pages of the listed origins, and no others, read answers, with credentials. Default: none.
+ * An origin is written as browsers send it (`https://app.example.com`); throws for anything else, a wildcard included: it would let every page act as its visitor.
+ */
+export function withCors({ allowedOrigins = [] }: { allowedOrigins?: readonly string[] } = {}): Filter {
+  const allowed = new Set(allowedOrigins.map(checkOrigin));
+  if (allowed.size === 0) return (next) => next;
+  return (next) => async (context) => {
+    const { request, response } = context;
+    response.appendHeader('Vary', 'Origin');
+    const { origin } = request.headers;
+    if (origin === undefined || !allowed.has(origin)) return next(context);
+    response.setHeader('Access-Control-Allow-Origin', origin);
+    response.setHeader('Access-Control-Allow-Credentials', 'true');
+    if (isPreflight(context)) {
+      return send(context, 204, '', '', {
+        'Access-Control-Allow-Methods': allowedMethods,
+        'Access-Control-Allow-Headers': allowedHeaders,
+        'Access-Control-Max-Age': preflightMaxAgeSeconds,
+      });
+    }
+    response.setHeader('Access-Control-Expose-Headers', exposedHeaders);
+    return next(context);
+  };
+}
+
+function isPreflight({ request }: RequestContext): boolean {
+  return request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+}
+
+function checkOrigin(origin: string): string {
+  if (!URL.canParse(origin) || new URL(origin).origin !== origin) throw new Error(`not an origin: ${JSON.stringify(origin)}`);
+  return origin;
+}

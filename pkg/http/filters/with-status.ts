@@ -1,0 +1,71 @@
+import { STATUS_CODES } from 'node:http';
+import { stringify } from 'yaml';
+import { isStatusError, newInternalError, type StatusError } from '#pkg/apimachinery/index';
+import { negotiate } from '../accept.ts';
+import type { Filter, RequestContext } from '../request-context.ts';
+import { isAnswered, send } from '../respond.ts';
+
+const offers = [{ type: 'application/json' }, { type: 'application/problem+json' }, { type: 'application/yaml' }] as const;
+/** Headers a handler may have set for an answer that did not come to be. */
+const answerHeaders = ['Content-Encoding', 'Content-Disposition', 'ETag', 'Last-Modified', 'Location'];
+
+/**
+ * Turns whatever is thrown below it into the one answer: Status as JSON or YAML, or RFC 9457 where asked for.
+ *
+ * Anything but a StatusError is logged with its stack and answered as 500 without a word of it. A 401 always has WWW-Authenticate.
+ * A handler that knows the methods of a path sets `Allow` on the response before it throws 405. Where an answer has begun, the connection is destroyed: the client must not take it for whole.
+ */
+export function withStatus(): Filter {
+  return (next) => async (context) => {
+    try {
+      if (context.rejection !== undefined) throw context.rejection;
+      await next(context);
+    } catch (error) {
+      await answerFailure(context, error);
+    }
+  };
+}
+
+async function answerFailure(context: RequestContext, error: unknown): Promise<void> {
+  const { response, request } = context;
+  const failure = isStatusError(error) ? error : newInternalError(error);
+  if (isAnswered(response)) {
+    context.log.debug({ err: error }, 'a request failed after its answer, or its client left');
+    return;
+  }
+  if (!isStatusError(error)) context.log.error({ err: error }, 'internal error');
+  if (response.headersSent) {
+    context.log.info({ err: error }, 'a request failed within its answer');
+    request.socket.destroy();
+    return;
+  }
+  for (const name of answerHeaders) response.removeHeader(name);
+  response.setHeader('Cache-Control', 'no-cache, private');
+  const retryAfter = failure.details?.retryAfterSeconds;
+  if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter);
+  if (failure.code === 401 && !response.hasHeader('WWW-Authenticate')) response.setHeader('WWW-Authenticate', 'Bearer realm="svc"');
+  // A client that was never told to go on may or may not send its body: the connection cannot be used again.
+  if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
+  const { type } = negotiate(request.headers.accept, offers) ?? offers[0];
+  await send(context, failure.code, type, bodyOf(context, failure, type));
+}
+
+function bodyOf(context: RequestContext, failure: StatusError, type: (typeof offers)[number]['type']): string {
+  if (type === 'application/yaml') return stringify(failure.toStatus(), { aliasDuplicateObjects: false });
+  return JSON.stringify(type === 'application/json' ? failure.toStatus() : problemOf(context, failure));
+}
+
+/** The same facts by RFC 9457; `about:blank` has the status's own phrase as title, and `code` tells the reason to programs. */
+function problemOf({ id, request }: RequestContext, failure: StatusError): Record<string, unknown> {
+  const causes = failure.details?.causes ?? [];
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[failure.code] ?? failure.reason,
+    status: failure.code,
+    detail: failure.message,
+    instance: (request.url ?? '').split('?', 1)[0]!.slice(0, 2048),
+    code: failure.reason,
+    errors: causes.map(({ field, message, reason }) => ({ field, detail: message, code: reason })),
+    requestId: id,
+  };
+}

@@ -1,0 +1,87 @@
+import { newTimeout } from '#pkg/apimachinery/index';
+import { hasBody, newBodyTimeout } from '../read-body.ts';
+import type { Filter, RequestContext } from '../request-context.ts';
+
+/**
+ * Answers 504 when no answer has begun after `timeoutMs` (default 30 s), and aborts the request's signal so that its work stops;
+ * 408 where it is the body that has not arrived. Watches have no such limit, and an answer that has begun is bound by its reader's pace (`writeChunk`).
+ * Nothing is written twice: what the handler still sends after its time is dropped.
+ */
+export function withTimeout({ timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Filter {
+  const deadlines = new Deadlines(timeoutMs);
+  return (next) => (context) => {
+    if (context.info.isResourceRequest && context.info.verb === 'watch') return next(context);
+    return new Promise((resolve, reject) => {
+      const deadline: Deadline = { at: 0, context, reject };
+      deadlines.add(deadline);
+      const work = async (): Promise<void> => {
+        try {
+          await next(context);
+          resolve();
+        } catch (error) {
+          if (context.response.writableEnded) context.log.debug({ err: error }, 'a request that had its answer failed');
+          reject(error);
+        } finally {
+          deadlines.remove(deadline);
+        }
+      };
+      void work();
+    });
+  };
+}
+
+interface Deadline {
+  /** By `performance.now()`. */
+  at: number;
+  context: RequestContext;
+  readonly reject: (reason: Error) => void;
+}
+
+/** Equal times run out in the order they began, so one timer serves all requests: one each would cost as much as the rest of the filters. */
+class Deadlines {
+  private readonly timeoutMs: number;
+  private readonly running = new Set<Deadline>();
+  private isArmed = false;
+
+  constructor(timeoutMs: number) {
+    this.timeoutMs = timeoutMs;
+  }
+
+  add(deadline: Deadline): void {
+    deadline.at = performance.now() + this.timeoutMs;
+    this.running.add(deadline);
+    if (!this.isArmed) this.arm(this.timeoutMs);
+  }
+
+  remove(deadline: Deadline): void {
+    this.running.delete(deadline);
+  }
+
+  /** Runs on after the last request, once; it holds no process open. */
+  private arm(ms: number): void {
+    this.isArmed = true;
+    setTimeout(() => this.expire(), Math.max(1, ms)).unref();
+  }
+
+  private expire(): void {
+    this.isArmed = false;
+    const now = performance.now();
+    for (const deadline of this.running) {
+      if (deadline.at > now) {
+        this.arm(deadline.at - now);
+        return;
+      }
+      this.running.delete(deadline);
+      this.end(deadline);
+    }
+  }
+
+  private end({ context, reject }: Deadline): void {
+    const { request, response } = context;
+    if (response.headersSent || response.destroyed) return;
+    const waitsForBody = !request.complete && hasBody(request.headers);
+    const failure = waitsForBody ? newBodyTimeout(this.timeoutMs) : newTimeout(`Timeout: the request was not done within ${this.timeoutMs / 1000} s`);
+    context.abort(failure);
+    reject(failure);
+  }
+}

@@ -1,0 +1,301 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { HttpServer, type HttpServerLimits } from './http-server.ts';
+import { readBody } from './read-body.ts';
+import type { Handler, RequestContext } from './request-context.ts';
+import { sendJson } from './respond.ts';
+import { gate, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+
+let started: TestServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
+  started = [];
+});
+
+async function start(handler: Handler = ok, limits: Partial<HttpServerLimits> = {}): Promise<TestServer> {
+  const server = await startTestServer(handler, { limits });
+  started.push(server);
+  return server;
+}
+
+function ok(context: RequestContext): Promise<void> {
+  return sendJson(context, 200, '{"ok":true}');
+}
+
+async function echo(context: RequestContext): Promise<void> {
+  const body = await readBody(context, { limit: 10, timeoutMs: 100 });
+  await sendJson(context, 200, body);
+}
+
+/** Of nobody: made for these tests, valid for 127.0.0.1. */
+const testKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRPk+pzf3N/ZFm0p2
+/sucTGOAyGxKsMtmzmyM4h7TzUWhRANCAARjUxLolIqJf02PIIdFPvu4nocPhkBn
+Id0IGZA/JEBUFiyD87FgC6sl85CuFt7rkZPimPdjbkvXoHg8Gi78qUgv
+-----END PRIVATE KEY-----
+`;
+const testCertificate = `-----BEGIN CERTIFICATE-----
+MIIBnDCCAUGgAwIBAgIUZHWmE2CE20g85tdApbZspxI9ZrkwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMDA4MTE1MFoYDzIxMjYxMDI3
+MDgxMTUwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARjUxLolIqJf02PIIdFPvu4nocPhkBnId0IGZA/JEBUFiyD87FgC6sl
+85CuFt7rkZPimPdjbkvXoHg8Gi78qUgvo28wbTAdBgNVHQ4EFgQUcuFV2eWTtPzy
+BFqaQyPU2VGs4pYwHwYDVR0jBBgwFoAUcuFV2eWTtPzyBFqaQyPU2VGs4pYwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDSQAwRgIhALAGVnqXo+GJx4Kr3U2xhNQxI37wWngd3h2ZF0z/BBTwAiEA
+vGGiF2YgWiIx5vrpydUAbRf29GjAzhAP2dk4GNqI5GU=
+-----END CERTIFICATE-----
+`;
+
+const get = 'GET /livez HTTP/1.1\r\nHost: h\r\n';
+const post = 'POST /x HTTP/1.1\r\nHost: h\r\n';
+
+describe('a request that is not honest HTTP gets a Status and a closed connection', () => {
+  test.each([
+    ['no HTTP', 400, 'nonsense\r\n\r\n'],
+    ['no Host', 400, 'GET /livez HTTP/1.1\r\n\r\n'],
+    ['two Host', 400, `${get}Host: other\r\n\r\n`],
+    ['two Authorization', 400, `${get}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`],
+    ['two equal Authorization', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
+    ['two Content-Length', 400, `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
+    ['two lengths of one body', 400, `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['chunked not last', 400, `${post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
+    ['a negative length', 400, `${post}Content-Length: -1\r\n\r\n`],
+    ['a folded header', 400, `${get}X: a\r\n b: c\r\n\r\n`],
+    ['NUL in a header', 400, `${get}X: a\u0000b\r\n\r\n`],
+    ['a blank before the colon', 400, `${get}X : a\r\n\r\n`],
+    ['an upgrade', 400, `${get}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
+    ['a path that is not plain', 400, 'GET /a%2Fb HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['absolute form', 400, 'GET http://h/livez HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['a proxy request', 400, 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['an unknown Expect', 417, `${post}Expect: magic\r\nContent-Length: 1\r\n\r\n`],
+    ['a long URL', 414, `GET /${'a'.repeat(70_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['a long query', 414, `GET /?${'a'.repeat(70_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
+    ['a long header', 431, `${get}X: ${'a'.repeat(33_000)}\r\n\r\n`],
+    ['many headers', 431, `${get}${'X: 1\r\n'.repeat(300)}\r\n`],
+    ['headers past what Node keeps', 431, `${get}${'X: 1\r\n'.repeat(3000)}Authorization: a\r\nAuthorization: b\r\n\r\n`],
+    ['a header past the parser', 431, `${get}X: ${'a'.repeat(200_000)}\r\n\r\n`],
+  ])('%s is %i', async (_reason, code, bytes) => {
+    const { raw } = await start();
+    const answer = await raw(bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+    expect(answer).toMatch(/\r\nConnection: close\r\n/i);
+    expect(answer).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toMatchObject({ kind: 'Status', status: 'Failure', code });
+  });
+});
+
+test.each([
+  ['abc-1_2.Z', true, 'sane'],
+  ['a'.repeat(64), true, 'as long as allowed'],
+  ['a'.repeat(65), false, 'too long'],
+  ['a b', false, 'a blank'],
+  ['<x>', false, 'markup'],
+])('the request id %j is taken: %s (%s)', async (id, taken) => {
+  const { send } = await start();
+  const { headers } = await send({ path: '/livez', headers: { 'X-Request-Id': id } });
+  expect(headers['x-request-id'] === id).toBe(taken);
+  expect(headers['audit-id']).toBe(headers['x-request-id']);
+  expect(headers['cache-control']).toBe('no-cache, private');
+});
+
+test('an upgrade to h2c, which some clients offer with every request, is passed over', async () => {
+  const { raw } = await start();
+  expect(await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('headers that do not arrive are 408', async () => {
+  const { raw } = await start(ok, { headersTimeoutMs: 50 });
+  expect(await raw('GET /livez HTTP/1.1\r\nHost: h\r\n')).toMatch(/^HTTP\/1.1 408 [^]*"code":408/);
+});
+
+test('connections beyond the limit are closed', async () => {
+  const { open } = await start(ok, { connections: 1 });
+  const first = await open();
+  expect(await readAll(await open())).toBe('');
+  first.destroy();
+});
+
+test('an idle connection is closed after its time, and so is one whose handler answered nothing', async () => {
+  const { open, raw, logs } = await start(async (context) => (context.info.path === '/none' ? undefined : ok(context)), { keepAliveTimeoutMs: 20 });
+  const socket = await open();
+  socket.write(`${get}\r\n`);
+  expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 /);
+  expect(await raw('GET /none HTTP/1.1\r\nHost: h\r\n\r\n')).toBe('');
+  expect(logs).toContainEqual(expect.objectContaining({ level: 50, msg: 'request failed outside withStatus' }));
+});
+
+test('a client that does not read a whole answer is cut off', async () => {
+  const begun = gate<RequestContext>();
+  const { open, server } = await start(
+    async (context) => {
+      begun.open(context);
+      await sendJson(context, 200, Buffer.alloc(64 * 1024 * 1024));
+    },
+    { stallTimeoutMs: 50 },
+  );
+  const socket = await open();
+  socket.pause();
+  socket.on('error', () => undefined).write(`${get}\r\n`);
+  const { response } = await begun.opened;
+  const before = performance.now();
+  await server.close({ drainTimeoutMs: 20_000 });
+  expect(response.closed).toBe(true);
+  expect(performance.now() - before).toBeLessThan(5000);
+  socket.destroy();
+});
+
+test('the signal aborts when the client is gone, with nothing logged as an error', async () => {
+  const begun = gate<RequestContext>();
+  const { open, logs } = await start(async (context) => {
+    begun.open(context);
+    await once(context.signal, 'abort');
+    context.signal.throwIfAborted();
+  });
+  const socket = await open();
+  socket.write(`${get}\r\n`);
+  const { signal } = await begun.opened;
+  socket.destroy();
+  if (!signal.aborted) await once(signal, 'abort');
+  expect(signal.reason).toMatchObject({ name: 'ClientGoneError' });
+  await started[0]!.server.close({ drainTimeoutMs: 1000 });
+  expect(logs.filter((line) => Number(line['level']) > 20)).toEqual([]);
+});
+
+describe('close', () => {
+  test('lets requests under way finish, ends watches, and closes idle and silent connections', async () => {
+    const begun = gate<RequestContext>();
+    const finish = gate();
+    const { server, open, send } = await start(async (context) => {
+      if (context.info.path === '/watch') {
+        context.response.writeHead(200).write('begin\n');
+        await once(context.draining, 'abort');
+        context.response.end('end\n');
+      } else if (context.info.path === '/slow') {
+        begun.open(context);
+        await finish.opened;
+        await ok(context);
+      } else {
+        await ok(context);
+      }
+    });
+    const silent = readAll(await open());
+    const idle = await open();
+    idle.write(`${get}\r\n`);
+    await once(idle, 'data');
+    const idleClosed = readAll(idle);
+    const slow = await open();
+    slow.write('GET /slow HTTP/1.1\r\nHost: h\r\n\r\n');
+    const slowAnswer = readAll(slow);
+    const watch = await open();
+    watch.write('GET /watch HTTP/1.1\r\nHost: h\r\n\r\n');
+    await once(watch, 'data');
+    const watchRest = readAll(watch);
+    await begun.opened;
+
+    const before = performance.now();
+    const closed = server.close({ drainTimeoutMs: 20_000 });
+    expect(await watchRest).toContain('end\n');
+    await idleClosed;
+    await silent;
+    await expect(send({ path: '/livez' })).rejects.toThrow('ECONNREFUSED');
+    expect((await begun.opened).signal.aborted).toBe(false);
+    finish.open();
+    expect(await slowAnswer).toMatch(/^HTTP\/1.1 200 [^]*connection: close\r\n/i);
+    await closed;
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+
+  test('aborts and destroys what does not finish in time', async () => {
+    const begun = gate<RequestContext>();
+    const { server, raw } = await start(async (context) => {
+      begun.open(context);
+      await once(context.signal, 'abort');
+      context.signal.throwIfAborted();
+    });
+    const answer = raw(`${get}\r\n`);
+    const { signal } = await begun.opened;
+    await server.close({ drainTimeoutMs: 10 });
+    expect(signal.reason).toMatchObject({ code: 503 });
+    expect(await answer).toBe('');
+  });
+});
+
+describe('readBody', () => {
+  test.each([
+    ['a body', 200, `${post}Content-Length: 3\r\nConnection: close\r\n\r\nabc`],
+    ['an empty body', 200, `${post}Content-Length: 0\r\nConnection: close\r\n\r\n`],
+    ['no body', 200, `${post}Connection: close\r\n\r\n`],
+    ['chunks', 200, `${post}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n`],
+    ['a length over the limit', 413, `${post}Content-Length: 11\r\n\r\n`],
+    ['chunks over the limit', 413, `${post}Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n6\r\nabcdef\r\n`],
+    ['a body that does not arrive', 408, `${post}Content-Length: 3\r\n\r\na`],
+    ['a compressed body', 415, `${post}Content-Length: 3\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\nabc`],
+    ['a malformed chunk', 400, `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
+    ['long chunk extensions', 413, `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`],
+    ['refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
+  ])('%s is %i', async (_reason, code, bytes) => {
+    const { raw } = await start(echo, { lingerMs: 20 });
+    expect(await raw(bytes)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+  });
+
+  test('asks for a body that waits to be asked for', async () => {
+    const { open } = await start(echo);
+    const socket = await open();
+    socket.write(`${post}Expect: 100-continue\r\nConnection: close\r\nContent-Length: 3\r\n\r\n`);
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write('abc');
+    expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*abc$/);
+  });
+
+  test('tells a client that sends far too much, which reads the answer only afterwards', async () => {
+    const { send } = await start(echo);
+    const answer = await send({ method: 'POST', path: '/x', body: Buffer.alloc(8 * 1024 * 1024) });
+    expect(answer.status).toBe(413);
+  });
+
+  test('ends quietly when the client leaves within the body', async () => {
+    const begun = gate<RequestContext>();
+    const ended = gate<unknown>();
+    const { open, logs } = await start(async (context) => {
+      begun.open(context);
+      await echo(context).catch((error: unknown) => {
+        ended.open(error);
+        throw error;
+      });
+    });
+    const socket = await open();
+    socket.write(`${post}Content-Length: 3\r\n\r\na`);
+    await begun.opened;
+    socket.destroy();
+    expect(await ended.opened).toMatchObject({ name: 'ClientGoneError' });
+    await started[0]!.server.close({ drainTimeoutMs: 1000 });
+    expect(logs.filter((line) => Number(line['level']) > 20)).toEqual([]);
+  });
+
+  test('an unread body does not spoil the next request of its connection', async () => {
+    const { raw } = await start(ok);
+    const answers = await raw(`${post}Content-Length: 3\r\n\r\nabcGET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
+    expect(answers.match(/HTTP\/1.1 200/g)).toHaveLength(2);
+  });
+});
+
+test('speaks https, and survives a client that does not', async () => {
+  const log = pino({ level: 'silent' });
+  const server = new HttpServer({ handler: ok, log, tls: { key: testKey, cert: testCertificate } });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const plain = connect(port, '127.0.0.1');
+  plain.write(`${get}\r\n`);
+  await readAll(plain);
+  const secure = connectTls({ port, host: '127.0.0.1', ca: testCertificate });
+  secure.write(`${get}\r\n`);
+  const [answer] = (await once(secure, 'data')) as [Buffer];
+  expect(answer.toString()).toMatch(/^HTTP\/1.1 200 /);
+  secure.destroy();
+  await server.close({ drainTimeoutMs: 1000 });
+});

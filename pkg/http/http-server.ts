@@ -1,0 +1,218 @@
+import { setMaxListeners } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { newBadRequest, newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
+import type { RequestLimits } from './check-request.ts';
+import { answerParseError, answerRaw } from './raw-answer.ts';
+import { hasBody } from './read-body.ts';
+import type { Handler } from './request-context.ts';
+import { ServerRequestContext } from './server-request-context.ts';
+
+export interface HttpServerLimits extends RequestLimits {
+  /** Default 10 000; a connection beyond is closed at once. */
+  connections: number;
+  /** For the headers of a request to arrive; default 30 s. */
+  headersTimeoutMs: number;
+  /** For an idle connection; default 75 s, longer than the clients' own, so that they do not send into a closing one. */
+  keepAliveTimeoutMs: number;
+  /** For a connection on which a request is under way and no byte moves, such as one whose client has stopped reading; default 120 s. To be longer than any request may take, and than a watch's heartbeat. */
+  stallTimeoutMs: number;
+  /** For the rest of a body nobody read to arrive after the answer, before the connection is closed; default 1 s. */
+  lingerMs: number;
+}
+
+export interface HttpServerOptions {
+  /** The whole chain; `withStatus` must be in it. */
+  handler: Handler;
+  log: Logger;
+  /** PEM; with it the server speaks https. */
+  tls?: { key: string | Buffer; cert: string | Buffer };
+  limits?: Partial<HttpServerLimits>;
+}
+
+const defaultLimits: HttpServerLimits = {
+  urlBytes: 64 * 1024,
+  headerBytes: 32 * 1024,
+  headerCount: 256,
+  connections: 10_000,
+  headersTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 75_000,
+  stallTimeoutMs: 120_000,
+  lingerMs: 1000,
+};
+
+/** How long an aborted request may take to come to its end before `close` no longer waits for it. */
+const settleMs = 1000;
+
+/** Turns requests on sockets into contexts for one handler, and ends without losing any that is under way. */
+export class HttpServer {
+  private readonly handler: Handler;
+  private readonly log: Logger;
+  private readonly limits: HttpServerLimits;
+  private readonly server: Server;
+  private readonly drain = new AbortController();
+  /** From the first byte of a request until its handler has settled and its response is closed. */
+  private readonly inFlight = new Set<ServerRequestContext>();
+  /** Connections that have brought no request yet; Node takes them for busy when it closes idle ones. */
+  private readonly fresh = new Set<Socket>();
+  private onIdle: (() => void) | undefined;
+  private closing: Promise<void> | undefined;
+
+  constructor({ handler, log, tls, limits }: HttpServerOptions) {
+    this.handler = handler;
+    this.log = log;
+    this.limits = { ...defaultLimits, ...limits };
+    setMaxListeners(0, this.drain.signal);
+    const options: ServerOptions = {
+      // Node counts the URL too; checkRequest holds each to its own limit.
+      maxHeaderSize: this.limits.urlBytes + this.limits.headerBytes,
+      headersTimeout: this.limits.headersTimeoutMs,
+      connectionsCheckingInterval: Math.min(this.limits.headersTimeoutMs, 5000),
+      keepAliveTimeout: this.limits.keepAliveTimeoutMs,
+      requestTimeout: 0,
+      requireHostHeader: false,
+      noDelay: true,
+    };
+    this.server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
+    this.server.maxConnections = this.limits.connections;
+    this.server.timeout = this.limits.stallTimeoutMs;
+    // Above its count Node drops headers silently, a second Authorization among them.
+    this.server.maxHeadersCount = 0;
+    this.server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      this.fresh.add(socket);
+      socket.once('close', () => this.fresh.delete(socket));
+    });
+    const serve = (request: IncomingMessage, response: ServerResponse): void => void this.serve(request, response);
+    this.server.on('request', serve);
+    // readBody sends the "100 Continue", once it is known that the body is wanted.
+    this.server.on('checkContinue', serve);
+    this.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+      void this.serve(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
+    this.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerRaw(socket, newBadRequest('this server is no proxy')));
+    this.server.on('clientError', answerParseError);
+  }
+
+  /** Resolves when connections are accepted; port 0 takes a free one. Rejects where the address is taken. */
+  listen({ host, port }: { host: string; port: number }): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(port, host, () => {
+        this.server.off('error', reject);
+        this.server.on('error', (error) => this.log.error({ err: error }, 'http server'));
+        resolve(this.address);
+      });
+    });
+  }
+
+  /** Throws before `listen` and after `close`. */
+  get address(): AddressInfo {
+    const address = this.server.address();
+    if (address === null || typeof address === 'string') throw new Error('the server is not listening');
+    return address;
+  }
+
+  /**
+   * Stops accepting, tells watches to end, and waits for requests under way; after `drainTimeoutMs` their signals abort and their sockets are destroyed.
+   * Never rejects; every call returns the same promise.
+   */
+  close({ drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
+    this.closing ??= this.drainAndClose(drainTimeoutMs);
+    return this.closing;
+  }
+
+  private async drainAndClose(drainTimeoutMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.server.close(() => resolve()));
+    for (const context of this.inFlight) this.endConnection(context);
+    this.drain.abort(newServiceUnavailable('the server is shutting down'));
+    this.server.closeIdleConnections();
+    const idle = this.idle();
+    // What has already arrived is read first, so that no whole request is lost.
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    for (const socket of this.fresh) socket.destroy();
+    if (await within(drainTimeoutMs, Promise.all([closed, idle]))) return;
+    for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
+    this.server.closeAllConnections();
+    if (!(await within(settleMs, Promise.all([closed, idle])))) {
+      this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');
+    }
+  }
+
+  private idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.inFlight.size === 0) resolve();
+      else this.onIdle = resolve;
+    });
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): Promise<void> {
+    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, refusal });
+    this.inFlight.add(context);
+    this.fresh.delete(request.socket);
+    let open = true;
+    let running = true;
+    response.on('close', () => {
+      open = false;
+      this.afterClose(context);
+      if (!running) this.release(context);
+    });
+    if (context.rejection !== undefined || this.drain.signal.aborted) this.endConnection(context);
+    try {
+      await this.handler(context);
+      if (!response.writableEnded && !response.destroyed) throw new Error('the handler gave no answer');
+    } catch (error) {
+      context.log.error({ err: error }, 'request failed outside withStatus');
+      request.socket.destroy();
+    }
+    running = false;
+    if (!open) this.release(context);
+  }
+
+  private afterClose(context: ServerRequestContext): void {
+    const { request, response } = context;
+    if (!response.writableFinished) context.abort(new ClientGoneError());
+    else if (!request.complete && hasBody(request.headers)) this.linger(request);
+    // The socket becomes idle after this event.
+    if (this.drain.signal.aborted) setImmediate(() => this.server.closeIdleConnections());
+  }
+
+  /** Takes in the rest of an unread body for a moment: a socket closed over unread bytes is reset, and the client may lose the answer. */
+  private linger(request: IncomingMessage): void {
+    const { socket } = request;
+    const timer = setTimeout(() => socket.destroy(), this.limits.lingerMs);
+    const stop = (): void => clearTimeout(timer);
+    request.once('end', stop);
+    request.once('close', stop);
+    request.resume();
+  }
+
+  private endConnection({ response }: ServerRequestContext): void {
+    if (!response.headersSent) response.shouldKeepAlive = false;
+  }
+
+  private release(context: ServerRequestContext): void {
+    this.inFlight.delete(context);
+    if (this.inFlight.size === 0) this.onIdle?.();
+  }
+}
+
+/** The reason of a signal whose client closed the connection. */
+export class ClientGoneError extends Error {
+  constructor() {
+    super('the client closed the connection');
+    this.name = 'ClientGoneError';
+  }
+}
+
+async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const inTime = await Promise.race([promise.then(() => true), late]);
+  clearTimeout(timer);
+  return inTime;
+}

@@ -1,0 +1,30 @@
+/**
+ * HTTP without any model: a server that drains, a request's context and its meaning, filters one concern each,
+ * bodies in and answers out, and the port (EndpointGroup) through which other wings serve paths of their own.
+ */
+export * from './accept.ts';
+export * from './bearer-authenticator.ts';
+export * from './content-type.ts';
+export * from './endpoint-group.ts';
+export * from './express-handler.ts';
+export * from './health.ts';
+export * from './http-server.ts';
+export type { MediaType } from './media-type.ts';
+export * from './parse-request-info.ts';
+export { readBody, type ReadBodyOptions } from './read-body.ts';
+export type * from './request-context.ts';
+export type * from './request-info.ts';
+export { gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './respond.ts';
+export * from './send-stream.ts';
+export * from './filters/chain.ts';
+export * from './filters/with-authentication.ts';
+export * from './filters/with-authorization.ts';
+export * from './filters/with-cors.ts';
+export * from './filters/with-impersonation-refused.ts';
+export { withLogging } from './filters/with-logging.ts';
+export * from './filters/with-max-in-flight.ts';
+export * from './filters/with-metrics.ts';
+export * from './filters/with-request-id.ts';
+export * from './filters/with-security-headers.ts';
+export * from './filters/with-status.ts';
+export * from './filters/with-timeout.ts';

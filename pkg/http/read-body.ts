@@ -1,0 +1,76 @@
+import { newBadRequest, newRequestEntityTooLarge, newUnsupportedMediaType, StatusError } from '#pkg/apimachinery/index';
+import type { RequestContext } from './request-context.ts';
+
+export interface ReadBodyOptions {
+  /** In bytes; default 3 MiB. */
+  limit?: number;
+  /** For the whole body to arrive; default 30 s. */
+  timeoutMs?: number;
+}
+
+/**
+ * The whole body of a request, as raw bytes.
+ *
+ * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server closes the connection after the answer);
+ * 415 for a compressed body: none of the clients sends one, and a small one may unpack to gigabytes; 408 where it does not arrive in time;
+ * the signal's reason where the client went away. To be called once a request.
+ */
+export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
+  const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
+  const { request } = context;
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== '' && encoding.toLowerCase() !== 'identity') {
+    throw newUnsupportedMediaType(['any without Content-Encoding']);
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
+  if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
+  sendContinue(context);
+  return await collect(context, limit, timeoutMs);
+}
+
+/** Tells a client that waits with `Expect: 100-continue` to send its body; to be called before the body is read. */
+export function sendContinue({ request, response }: RequestContext): void {
+  if (request.headers.expect !== undefined && !response.headersSent && !request.complete) response.writeContinue();
+}
+
+/** Does the request announce a body? */
+export function hasBody(headers: RequestContext['request']['headers']): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+export function newBodyTimeout(timeoutMs: number): StatusError {
+  return new StatusError(408, 'BadRequest', `the body of the request did not arrive within ${timeoutMs / 1000} s`);
+}
+
+function collect(context: RequestContext, limit: number, timeoutMs: number): Promise<Buffer> {
+  const { request, signal } = context;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const settle = (error: unknown): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      request.off('data', onData).off('end', onEnd).off('error', onError);
+      if (error === undefined) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      request.pause();
+      reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limit) return settle(tooLarge(limit));
+      chunks.push(chunk);
+    };
+    const onEnd = (): void => settle(undefined);
+    const onError = (): void => settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));
+    const onAbort = (): void => settle(signal.reason);
+    const timer = setTimeout(() => settle(newBodyTimeout(timeoutMs)), timeoutMs);
+    request.on('data', onData).on('end', onEnd).on('error', onError);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+}
+
+function tooLarge(limit: number): StatusError {
+  return newRequestEntityTooLarge(`the body of the request is larger than ${limit} bytes`);
+}

@@ -1,0 +1,64 @@
+import type { ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { acceptsGzip } from './accept.ts';
+import type { RequestContext } from './request-context.ts';
+import { warningHeaders } from './warning-header.ts';
+
+const compress = promisify(gzip);
+
+/** Bodies from this size on are compressed for clients that accept it. */
+export const gzipThresholdBytes = 128 * 1024;
+
+export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+/** Answers with JSON text; see `send`. */
+export function sendJson(context: RequestContext, status: number, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
+  return send(context, status, 'application/json', body, headers);
+}
+
+/**
+ * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where accepted, no body for HEAD, 204 and 304.
+ * Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
+ */
+export async function send(context: RequestContext, status: number, contentType: string, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
+  const { request, response } = context;
+  if (isAnswered(response)) return;
+  let payload = body;
+  let size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  if (size > gzipThresholdBytes) {
+    response.appendHeader('Vary', 'Accept-Encoding');
+    if (acceptsGzip(request.headers['accept-encoding'])) {
+      payload = await compress(body, { level: 1 });
+      if (isAnswered(response)) return;
+      response.setHeader('Content-Encoding', 'gzip');
+      size = payload.length;
+    }
+  }
+  const bodiless = status === 204 || status === 304;
+  if (!bodiless) {
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Content-Length', size);
+  }
+  beginAnswer(context, status, headers);
+  if (bodiless || request.method === 'HEAD') response.end();
+  else response.end(payload);
+}
+
+/** Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces. */
+export function beginAnswer(context: RequestContext, status: number, headers: AnswerHeaders | undefined): void {
+  const { response, warnings } = context;
+  response.statusCode = status;
+  if (warnings.length > 0) response.setHeader('Warning', warningHeaders(warnings));
+  if (headers === undefined) return;
+  for (const name of Object.keys(headers)) {
+    const value = headers[name]!;
+    if (name.toLowerCase() === 'vary') response.appendHeader(name, value);
+    else response.setHeader(name, value);
+  }
+}
+
+/** True where nothing is left to be sent, or nobody to send it to. */
+export function isAnswered(response: ServerResponse): boolean {
+  return response.writableEnded || response.destroyed;
+}

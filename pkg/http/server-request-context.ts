@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachinery/index';
+import { anonymousUser, type UserInfo } from '#pkg/identity/index';
+import { checkRequest, type RequestLimits } from './check-request.ts';
+import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
+import type { RequestContext } from './request-context.ts';
+import type { RequestInfo } from './request-info.ts';
+
+const idForm = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** The context HttpServer makes; what only some requests need (logger, abort controller) is made when it is asked for. */
+export class ServerRequestContext implements RequestContext {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly query: URLSearchParams;
+  readonly info: RequestInfo;
+  readonly rejection: StatusError | undefined;
+  user: UserInfo = anonymousUser;
+  readonly warnings: string[] = [];
+  readonly draining: AbortSignal;
+  private readonly serverLog: Logger;
+  private requestLog: Logger | undefined;
+  private controller: AbortController | undefined;
+  private abortReason: Error | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, options: { log: Logger; draining: AbortSignal; limits: RequestLimits; refusal?: StatusError | undefined }) {
+    this.request = request;
+    this.response = response;
+    this.serverLog = options.log;
+    this.draining = options.draining;
+    const sentId = request.headers['x-request-id'];
+    this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
+    const url = request.url ?? '';
+    const questionMark = url.indexOf('?');
+    const path = questionMark === -1 ? url : url.slice(0, questionMark);
+    const method = request.method ?? '';
+    let rejection = options.refusal ?? checkRequest(request, options.limits);
+    let info: RequestInfo | undefined;
+    this.query = new URLSearchParams(questionMark === -1 || rejection !== undefined ? undefined : url.slice(questionMark + 1));
+    if (rejection === undefined) {
+      try {
+        info = parseRequestInfo(method, path, this.query);
+      } catch (error) {
+        rejection = isStatusError(error) ? error : newBadRequest('the path cannot be read');
+      }
+    }
+    this.info = info ?? unparsedRequestInfo(method, path.slice(0, 256));
+    this.rejection = rejection;
+  }
+
+  get log(): Logger {
+    this.requestLog ??= this.serverLog.child({ requestId: this.id });
+    return this.requestLog;
+  }
+
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.abortReason !== undefined) this.controller.abort(this.abortReason);
+    }
+    return this.controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.abortReason ??= reason;
+    this.controller?.abort(this.abortReason);
+  }
+}

@@ -1,0 +1,54 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientConfig } from 'pg';
+
+/**
+ * Stands between a client and PostgreSQL for tests: what a client sent arrives, but the answer may be withheld and the
+ * connection cut, which is how a write is committed without its acknowledgement.
+ */
+export class CuttingProxy {
+  readonly #server: Server;
+  readonly #pairs = new Set<{ client: Socket; upstream: Socket }>();
+
+  private constructor(target: ClientConfig) {
+    this.#server = createServer((client) => this.#join(client, connectTo(target)));
+  }
+
+  /** Answers the proxy and how to connect through it. */
+  static async start(target: ClientConfig): Promise<{ proxy: CuttingProxy; connection: ClientConfig }> {
+    const proxy = new CuttingProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    const { port } = proxy.#server.address() as AddressInfo;
+    return { proxy, connection: { ...target, host: '127.0.0.1', port } };
+  }
+
+  /** Withholds the answers on some of the connections for as long as a statement takes, then cuts them. */
+  async cut(share: number): Promise<void> {
+    const chosen = [...this.#pairs].filter(() => Math.random() < share);
+    for (const { client, upstream } of chosen) upstream.unpipe(client);
+    await delay(30);
+    for (const { client } of chosen) client.destroy();
+  }
+
+  async stop(): Promise<void> {
+    for (const { client } of this.#pairs) client.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #join(client: Socket, upstream: Socket): void {
+    const pair = { client, upstream };
+    this.#pairs.add(pair);
+    client.pipe(upstream).pipe(client);
+    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        other.destroy();
+        this.#pairs.delete(pair);
+      });
+    }
+  }
+}
+
+function connectTo({ host = 'localhost', port = 5432 }: ClientConfig): Socket {
+  return host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+}
