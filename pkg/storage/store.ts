@@ -29,7 +29,7 @@ export interface WriteOptions {
   dryRun?: boolean;
   /** Remembered with the write, in the same statement; see `Store.recall`. */
   idempotency?: IdempotencyClaim;
-  /** Gives up waiting (not the write itself, once it is sent). */
+  /** Checked before the write is queued; from then on it has an outcome, whoever still waits for it. */
   signal?: AbortSignal;
 }
 
@@ -131,6 +131,11 @@ export interface IndexState {
 export interface Store {
   /** The one source of news, of this process's writes and of all others'. */
   readonly changes: ChangeFeed;
+  /**
+   * Resolves when the database under a running store was restored or failed over: what was told may never have
+   * happened, so whatever was derived from it is to be thrown away; a process does best to end and begin anew.
+   */
+  readonly rewound: Promise<void>;
 
   /** Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. */
   ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void>;

@@ -4,6 +4,7 @@ import type { GroupResource } from '#pkg/apimachinery/index';
 import type { Change, ChangeFeed, ChangeListener } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
+import { checkEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
 import type { Operation } from './operation.ts';
 import type { TableCatalog } from './table-catalog.ts';
@@ -67,12 +68,17 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #epoch = 0;
   #reading: Promise<void> | undefined;
   #again = false;
+  #checking: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void)[] = [];
   #stopped = false;
+  #rewind: () => void = () => {};
+  /** See `Store.rewound`. */
+  readonly rewound: Promise<void>;
 
   constructor(options: ChangeLogOptions) {
     this.#options = options;
+    this.rewound = new Promise((resolve) => (this.#rewind = resolve));
   }
 
   get cursor(): number {
@@ -94,7 +100,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     this.#compacted = Number(row.compacted);
     this.#epoch = row.epoch;
     this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => payload !== origin && this.#wake()));
-    this.#unsubscribe.push(notifications.onReconnect(() => this.#wake()));
+    this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
     this.#timer = setInterval(() => this.#wake(), pollInterval);
   }
 
@@ -103,7 +109,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const wake of this.#waiters) wake();
-    await this.#reading;
+    await this.#checking;
+    await this.#reading?.catch(() => undefined);
     this.#listeners.clear();
   }
 
@@ -156,7 +163,15 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     for (const { table } of operations) this.#options.catalog.forget(table.resource);
   }
 
+  /** Behind a new connection may be another server: a standby that took over, or a restored copy. */
+  #reconnected(): void {
+    this.#checking = checkEpoch(this.#options.pool, this.#options.log)
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
+      .then(() => this.#wake());
+  }
+
   #wake(): void {
+    if (this.#stopped) return;
     if (this.#reading !== undefined) {
       this.#again = true;
       return;
@@ -197,7 +212,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #noticeEpoch(epoch: number): void {
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
-    this.#options.log.warn({ epoch }, 'the database was restored or failed over: revisions below it are void');
+    this.#rewind();
   }
 
   #tell(changes: readonly Change[], cursor: number): void {

@@ -7,34 +7,67 @@ import type { Table } from './table.ts';
 
 /** What is fetched at a time, in bytes of bodies, more or less. */
 const fetchBytes = 2 * 1024 * 1024;
-const firstFetch = 64;
+/** A list no longer than this is read whole, and holds nothing while its reader takes it. */
+const shortList = 100;
 const maxFetch = 1000;
 /** A snapshot held longer would keep PostgreSQL from cleaning up. Milliseconds. */
 const snapshotTime = 60_000;
 
+interface FirstRow extends ObjectRow {
+  revision: string;
+}
+
 /** Whole lists, of whatever length, in constant memory. */
 export class StreamReader {
-  readonly #pool: Pool;
+  readonly #reads: Pool;
+  readonly #snapshots: Pool;
 
-  constructor(pool: Pool) {
-    this.#pool = pool;
+  /** `snapshots` are held at the pace of whoever reads a long list: they are apart, so that nothing else waits for them. */
+  constructor(reads: Pool, snapshots: Pool) {
+    this.#reads = reads;
+    this.#snapshots = snapshots;
   }
 
   async read(table: Table, query: StreamQuery): Promise<ObjectStream> {
-    const list = compileList(table, query, 'ordered');
-    const order = query.order === 'revision' ? 't.rev' : orderBy(list.order);
-    const client = await this.#pool.connect();
+    return (await this.#short(table, query)) ?? this.#long(table, query);
+  }
+
+  async #short(table: Table, query: StreamQuery): Promise<ObjectStream | undefined> {
+    const { text, values } = selectText(table, query);
+    const { rows } = await this.#reads.query<FirstRow>(
+      `WITH found AS MATERIALIZED (${text} LIMIT ${shortList + 1}) SELECT h.revision, found.* ` +
+        'FROM (SELECT max(rev) AS revision FROM platform.change_log) h LEFT JOIN found ON true',
+      values,
+    );
+    if (rows.length > shortList) return undefined;
+    const objects = rows.filter((row) => row.rev !== null).map(storedObject);
+    return { revision: Number(rows[0]!.revision), objects: once(objects), close: async () => {} };
+  }
+
+  async #long(table: Table, query: StreamQuery): Promise<ObjectStream> {
+    const { text, values } = selectText(table, query);
+    const client = await this.#snapshots.connect();
     const stream = new CursorStream(client);
     try {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 60000');
       const { rows } = await client.query<{ revision: string }>('SELECT max(rev) AS revision FROM platform.change_log');
-      await client.query(`DECLARE objects NO SCROLL CURSOR FOR SELECT ${objectColumns} FROM ${list.from} WHERE ${list.where} ORDER BY ${order}`, list.parameters.values);
+      await client.query(`DECLARE objects NO SCROLL CURSOR FOR ${text}`, values);
       return { revision: Number(rows[0]!.revision), objects: stream.objects(), close: () => stream.close() };
     } catch (error) {
       await stream.close();
       throw error;
     }
   }
+}
+
+function selectText(table: Table, query: StreamQuery): { text: string; values: unknown[] } {
+  const list = compileList(table, query, 'ordered');
+  const order = query.order === 'revision' ? 't.rev' : orderBy(list.order);
+  return { text: `SELECT ${objectColumns} FROM ${list.from} WHERE ${list.where} ORDER BY ${order}`, values: list.parameters.values };
+}
+
+async function* once(objects: StoredObject[]): AsyncGenerator<StoredObject[]> {
+  if (objects.length > 0) yield objects;
 }
 
 class CursorStream {
@@ -53,7 +86,7 @@ class CursorStream {
   }
 
   async *objects(): AsyncGenerator<StoredObject[]> {
-    let size = firstFetch;
+    let size = shortList;
     try {
       for (;;) {
         if (this.#expired) throw new StorageError('Timeout', 'the list took longer than its snapshot may be held');

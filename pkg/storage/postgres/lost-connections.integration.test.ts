@@ -49,7 +49,7 @@ async function write(store: PostgresStore, name: string, until: number): Promise
   let last: StoredObject | undefined;
   for (let step = 0; Date.now() < until; step += 1) {
     try {
-      if (last === undefined) last = await store.write(createOf(model, sampleObject(name, { spec: { step } as never })));
+      if (last === undefined) last = await store.write(createOf(model, sampleObject(name, { spec: { step } })));
       else last = await store.write({ type: 'update', resource, object: { ...decodeBody(last.body, last.revision), spec: { step } }, fingerprint: 'f1', from: last });
       acknowledged.push({ name, step, revision: last.revision });
     } catch (error) {

@@ -43,7 +43,7 @@ import { WriterConnection } from './writer-connection.ts';
 export interface PostgresStoreOptions {
   database: Database;
   log: Log;
-  /** Connections for reads. Default 8. */
+  /** Connections for reads, and as many again for long lists under way. Default 8. */
   readConnections?: number;
   /** How long a read may take. Milliseconds, default 30 000. */
   readTimeout?: number;
@@ -56,6 +56,7 @@ export class PostgresStore implements Store {
   readonly changes: ChangeLog;
   readonly #database: Database;
   readonly #reads: Pool;
+  readonly #snapshots: Pool;
   readonly #admin: Pool;
   readonly #notifications: Notifications;
   readonly #catalog: TableCatalog;
@@ -85,6 +86,7 @@ export class PostgresStore implements Store {
     this.#database = database;
     this.#admin = database.pool;
     this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout });
+    this.#snapshots = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#admin);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
@@ -96,8 +98,12 @@ export class PostgresStore implements Store {
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#pages = new PageReader(this.#reads, this.#counter);
     this.#chunks = new ChunkReader(this.#reads, this.#counter);
-    this.#streams = new StreamReader(this.#reads);
+    this.#streams = new StreamReader(this.#reads, this.#snapshots);
     this.#compactor = new Compactor(database, this.#admin);
+  }
+
+  get rewound(): Promise<void> {
+    return this.changes.rewound;
   }
 
   async ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void> {
@@ -210,7 +216,7 @@ export class PostgresStore implements Store {
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();
-    await this.#reads.end();
+    await Promise.all([this.#reads.end(), this.#snapshots.end()]);
   }
 
   /** Runs a read; where the table is not as remembered, once more on the table as it is now. */
