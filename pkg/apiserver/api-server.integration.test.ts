@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Router } from 'express';
+import { newUnauthorized } from '#pkg/apimachinery/index';
+import type { EndpointGroup } from '#pkg/http/index';
+import { posts, startTestApi, type TestApi } from './handlers/start-test-api.ts';
+
+let api: TestApi;
+const groups = new Set<EndpointGroup>();
+
+beforeAll(async () => {
+  api = await startTestApi({
+    // The name is the credential here; `reader` may only read.
+    authenticator: {
+      authenticateRequest: ({ headers }) => {
+        if (headers['x-user'] === 'nobody') throw newUnauthorized();
+        return Promise.resolve(headers['x-user'] === undefined ? undefined : { name: String(headers['x-user']), uid: '', groups: ['system:authenticated'] });
+      },
+    },
+    authorizer: { authorize: ({ user, verb }) => Promise.resolve({ allowed: user.name !== 'reader' || ['get', 'list', 'watch'].includes(verb), reason: '' }) },
+    endpointGroups: groups,
+    readyz: [{ name: 'registry', check: () => Promise.resolve() }],
+  });
+});
+
+afterAll(() => api?.stop());
+
+describe('API server', () => {
+  test.each([
+    ['probes are open', '/livez', undefined, 200],
+    ['readiness too', '/readyz', undefined, 200],
+    ['and the version', '/version', undefined, 200],
+    ['metrics are not', '/metrics', undefined, 401],
+    ['but for a user', '/metrics', 'someone', 200],
+    ['the API is not', posts, undefined, 401],
+    ['a wrong credential is refused on open paths too', '/livez', 'nobody', 401],
+    ['discovery needs a user', '/apis', undefined, 401],
+    ['and answers one', '/apis', 'someone', 200],
+    ['unknown paths need a user', '/nope', undefined, 401],
+    ['and lead nowhere', '/nope', 'someone', 404],
+  ])('%s: %s as %s is a %i', async (_reason, path, user, status) => {
+    const answer = await api.call('GET', path, { headers: user === undefined ? {} : { 'x-user': user } });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('x-request-id')).not.toBeNull();
+    expect(answer.headers.has('www-authenticate')).toBe(status === 401);
+  });
+
+  test('names its checks', async () => {
+    const { text } = await api.call('GET', '/readyz?verbose');
+    expect(text).toBe('[+]database ok\n[+]registry ok\nreadyz check passed\n');
+  });
+
+  test('asks for permission before it reads a body', async () => {
+    const answer = await api.call('POST', posts, { body: '{', headers: { 'x-user': 'reader' } });
+    expect(answer).toMatchObject({ status: 403, body: { message: 'posts.blog.example.com is forbidden: User "reader" cannot create resource "posts" in API group "blog.example.com" at the cluster scope' } });
+  });
+
+  test('serves an endpoint group while there is one, before anything else of its path', async () => {
+    const path = '/apis/api.blog.example.com/v1';
+    expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
+    const router = Router();
+    router.get('/hello', (_request, response) => void response.json({ hello: 'world' }));
+    const group: EndpointGroup = { prefix: path, router, isOpen: true };
+    groups.add(group);
+    expect(await api.call('GET', `${path}/hello`)).toMatchObject({ status: 200, body: { hello: 'world' } });
+    expect((await api.call('GET', `${path}/other`)).status).toBe(404);
+    groups.delete(group);
+    expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
+  });
+});

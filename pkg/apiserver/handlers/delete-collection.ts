@@ -1,0 +1,36 @@
+import { newBadRequest } from '#pkg/apimachinery/index';
+import { sendStream } from '#pkg/http/index';
+import { listFormat } from './answer-format.ts';
+import { parseDeleteOptions } from './delete-options.ts';
+import { refuseIdempotencyKey } from './idempotency.ts';
+import { listEnvelope, listPieces } from './list-envelope.ts';
+import { parseSelector } from './list-options.ts';
+import { newInvalidParameter } from './query-parameter.ts';
+import { readObjectBody } from './request-body.ts';
+import type { ResourceRequest } from './resource-request.ts';
+import { writeContext } from './write-context.ts';
+
+const narrowing = ['page', 'size', 'limit', 'continue'] as const;
+
+/**
+ * DELETE of all objects that the selectors match; the answer lists those deleted or marked.
+ * What would narrow a list, and cannot narrow this, is refused: ignored, it would delete more than was asked for.
+ */
+export async function deleteCollection(request: ResourceRequest): Promise<void> {
+  const { context, served, namespace } = request;
+  const format = listFormat(context);
+  refuseIdempotencyKey(context, 'a collection is deleted object by object, and has no one outcome to repeat');
+  if (context.request.headers['if-match'] !== undefined) throw newBadRequest('the header If-Match is not supported on a collection');
+  for (const name of narrowing) {
+    const value = context.query.get(name) ?? '';
+    if (value !== '' && value !== '0') throw newInvalidParameter(name, 'is not supported when a collection is deleted; use selectors');
+  }
+  const selector = parseSelector(context.query, served);
+  const { write, preconditions } = parseDeleteOptions(context.query, await readObjectBody(request));
+  if (Object.keys(preconditions).length > 0) throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');
+  const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], signal: context.signal };
+  const deleted = await served.storage.deleteCollection(list, writeContext(context, write));
+  const newest = deleted.reduce((max, { revision }) => Math.max(max, revision), 0);
+  const pieces = listPieces(listEnvelope(served, format), newest === 0 ? {} : { resourceVersion: String(newest) }, deleted);
+  await sendStream(context, 200, pieces, { contentType: format.type });
+}

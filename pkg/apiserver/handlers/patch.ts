@@ -1,0 +1,56 @@
+import { applyJsonPatch, applyMergePatch, isJsonObject, newBadRequest, newUnsupportedMediaType, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import type { WriteContext } from '../registry/served-resource.ts';
+import { objectFormat } from './answer-format.ts';
+import { checkKey, checkTypeMeta, releaseRevision } from './object-identity.ts';
+import { decode, readTypedBody, reportFindings, type RawBody } from './request-body.ts';
+import { keyOf, kindOf, type ResourceRequest } from './resource-request.ts';
+import { runUpdate } from './run-update.ts';
+import { parseWriteOptions } from './write-options.ts';
+
+const jsonPatch = 'application/json-patch+json';
+const mergePatch = 'application/merge-patch+json';
+
+/** PATCH of one object, or of its status. */
+export async function patch(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
+  const format = objectFormat(request.context);
+  const options = parseWriteOptions(request.context.query, 'PatchOptions');
+  const body = await readPatch(request);
+  await runUpdate(request, {
+    subresource,
+    format,
+    options,
+    bytes: body.bytes,
+    prepare: (write) => {
+      const apply = patchOf(request, body, write);
+      return (current) => {
+        const patched = apply(current);
+        checkTypeMeta(patched, kindOf(request.served));
+        checkKey(patched, keyOf(request));
+        releaseRevision(patched, current);
+        return patched;
+      };
+    },
+  });
+}
+
+export type PatchBody = RawBody & { type: string };
+
+/** @throws StatusError 415 for any other kind of patch, and for a body that does not say which it is. */
+export function readPatch(request: ResourceRequest): Promise<PatchBody> {
+  const accepted = [jsonPatch, mergePatch] as const;
+  if (request.context.request.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
+  return readTypedBody(request, accepted);
+}
+
+/** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
+export function patchOf({ served }: ResourceRequest, body: PatchBody, write: WriteContext): (current: JsonObject) => JsonObject {
+  const decoded = decode(body);
+  reportFindings(decoded, kindOf(served), write);
+  if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
+  if (body.type === jsonPatch && !Array.isArray(decoded.value)) throw newBadRequest('a JSON patch must be an array of operations');
+  return (current) => {
+    const patched: JsonValue = body.type === jsonPatch ? applyJsonPatch(current, decoded.value) : applyMergePatch(current, decoded.value);
+    if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
+    return patched;
+  };
+}

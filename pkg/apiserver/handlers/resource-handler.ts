@@ -1,0 +1,112 @@
+import { formatApiVersion, newBadRequest, newMethodNotAllowed, newNotFound, newUnknownPath } from '#pkg/apimachinery/index';
+import type { Handler, RequestContext, RequestInfo } from '#pkg/http/index';
+import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
+import { create } from './create.ts';
+import { deleteCollection } from './delete-collection.ts';
+import { remove } from './delete.ts';
+import { get } from './get.ts';
+import { defaultHandlerOptions, type HandlerOptions } from './handler-options.ts';
+import { list } from './list.ts';
+import { patch } from './patch.ts';
+import type { VerbHandler } from './resource-request.ts';
+import { getScale, patchScale, updateScale } from './scale.ts';
+import { update } from './update.ts';
+import { watch } from './watch.ts';
+
+export interface ResourceHandlerOptions {
+  registry: ModelRegistry;
+  /** Defaults for what is left out. */
+  options?: Partial<HandlerOptions>;
+}
+
+/**
+ * Serves every registered model: `/apis/<group>/<version>/[namespaces/<namespace>/]<plural>[/<name>[/<subresource>]]`, and `/api/<version>/...`.
+ * Any other path, a model or version that is not served, and a subresource that is not declared are StatusError 404.
+ */
+export function resourceHandler({ registry, options }: ResourceHandlerOptions): Handler {
+  const all = { ...defaultHandlerOptions, ...options };
+  return async (context) => {
+    const { info } = context;
+    if (!info.isResourceRequest || info.rest.length > 0) throw newUnknownPath();
+    const served = registry.find(info.group, info.version, info.resource) ?? (await registry.findNewest(info.group, info.version, info.resource));
+    if (served === undefined) throw newUnknownPath();
+    const isCollection = info.subresource === '' && (info.name === '' || info.verb === 'list' || info.verb === 'watch');
+    const verbs = isCollection ? collectionVerbs(served, info) : objectVerbs(served, info.subresource);
+    const namespace = await namespaceOf(registry, served, info, isCollection);
+    const handle = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
+    if (handle === undefined) throw newNoSuchVerb(context, served, verbs);
+    warnOfDeprecation(context, served);
+    await handle({ context, served, namespace, name: isCollection ? '' : info.name, options: all });
+  };
+}
+
+type Verbs = Readonly<Record<string, VerbHandler>>;
+
+const onCollection: Verbs = { list, watch, create, deletecollection: deleteCollection, update: refuseNameless, patch: refuseNameless };
+/** Of a namespaced model, over all namespaces: reads alone. */
+const acrossNamespaces: Verbs = { list, watch };
+const onObject: Verbs = { get: (request) => get(request), update: (request) => update(request), patch: (request) => patch(request), delete: remove };
+const onStatus: Verbs = { get: (request) => get(request), update: (request) => update(request, 'status'), patch: (request) => patch(request, 'status') };
+
+function collectionVerbs({ model }: ServedResource, info: RequestInfo): Verbs {
+  return model.scope === 'Namespaced' && info.namespace === '' ? acrossNamespaces : onCollection;
+}
+
+function objectVerbs({ version: { subresources } }: ServedResource, subresource: string): Verbs {
+  if (subresource === '') return onObject;
+  if (subresource === 'status' && subresources.status) return onStatus;
+  const { scale } = subresources;
+  if (subresource !== 'scale' || scale === undefined) throw newUnknownPath();
+  return {
+    get: (request) => getScale(request, scale),
+    update: (request) => updateScale(request, scale),
+    patch: (request) => patchScale(request, scale),
+  };
+}
+
+/** Undefined for all namespaces. @throws StatusError 404 for a path of the wrong scope, and for a namespace that does not exist. */
+async function namespaceOf(registry: ModelRegistry, { model }: ServedResource, info: RequestInfo, isCollection: boolean): Promise<string | undefined> {
+  // `/api/v1/namespaces/x` is read as being in the namespace x too.
+  const inPath = info.group === '' && info.resource === 'namespaces' ? '' : info.namespace;
+  if (model.scope === 'Cluster') {
+    if (inPath !== '') throw newUnknownPath();
+    return '';
+  }
+  if (inPath === '') {
+    if (!isCollection) throw newUnknownPath();
+    return undefined;
+  }
+  if (!(await registry.hasNamespace(inPath))) throw newNotFound({ group: '', resource: 'namespaces' }, inPath);
+  return inPath;
+}
+
+function newNoSuchVerb({ response, info }: RequestContext, { resource }: ServedResource, verbs: Verbs): Error {
+  const methods = Object.entries(methodVerbs).filter(([, names]) => names.some((name) => Object.hasOwn(verbs, name) && verbs[name] !== refuseNameless));
+  response.setHeader('Allow', methods.map(([method]) => method).join(', '));
+  return newMethodNotAllowed(resource, info.verb);
+}
+
+const methodVerbs = {
+  GET: ['get', 'list'],
+  HEAD: ['get', 'list'],
+  POST: ['create'],
+  PUT: ['update'],
+  PATCH: ['patch'],
+  DELETE: ['delete', 'deletecollection'],
+};
+
+function refuseNameless(): Promise<void> {
+  return Promise.reject(newBadRequest('name must be provided'));
+}
+
+/** The wording is Kubernetes' own, which points at the first version that is served and not deprecated. */
+function warnOfDeprecation({ warnings }: RequestContext, { model, version }: ServedResource): void {
+  if (!version.deprecated) return;
+  warnings.push(version.deprecationWarning ?? standardWarning(model, version.name));
+}
+
+function standardWarning({ group, names, versions }: ServedResource['model'], version: string): string {
+  const shown = (name: string): string => `${formatApiVersion({ group, version: name })} ${names.kind}`;
+  const newer = versions.find(({ served, deprecated }) => served && !deprecated);
+  return `${shown(version)} is deprecated${newer === undefined ? '' : `; use ${shown(newer.name)}`}`;
+}

@@ -1,0 +1,156 @@
+import { pino } from 'pino';
+import { Registry as MetricsRegistry } from 'prom-client';
+import type { JsonObject, JsonSchema, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { builtinModels } from '#pkg/apis/index';
+import { Database, silentLog } from '#pkg/database/index';
+import { PostgresStore, type Store } from '#pkg/storage/index';
+import { createTestDatabase } from '../../testenv/test-database.ts';
+import { ApiServer, type ApiServerOptions } from '../api-server.ts';
+import { createPlatformRegistry } from '../registry/index.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; undefined where it is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of any shape
+  body: any;
+}
+
+export interface CallOptions {
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** One API server. */
+export interface TestReplica {
+  url: string;
+  call(method: string, path: string, request?: CallOptions): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** The same with a database of its own; everybody is allowed everything, unless the options say otherwise. */
+export interface TestApi extends TestReplica {
+  store: Store;
+}
+
+/** Paths of the test models' collections: cluster-scoped with status and scale; namespaced without; a deprecated version of the first. */
+export const posts = '/apis/blog.example.com/v1/posts';
+export const oldPosts = '/apis/blog.example.com/v1alpha1/posts';
+export const notes = '/apis/blog.example.com/v1/namespaces/default/notes';
+export const allNotes = '/apis/blog.example.com/v1/notes';
+
+export function post(name: string | undefined, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
+  return { apiVersion: 'blog.example.com/v1', kind: 'Post', metadata: { ...(name === undefined ? {} : { name }), ...metadata }, spec };
+}
+
+export function note(name: string, metadata: JsonObject = {}): JsonObject {
+  return { apiVersion: 'blog.example.com/v1', kind: 'Note', metadata: { name, ...metadata }, spec: {} };
+}
+
+export async function startTestApi(options: Partial<ApiServerOptions> = {}): Promise<TestApi> {
+  const testDatabase = await createTestDatabase();
+  const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+  const store = await PostgresStore.open({ database, log: silentLog });
+  const replica = await startReplica(store, options);
+  return {
+    ...replica,
+    store,
+    stop: async () => {
+      await replica.stop();
+      await store.close();
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** Another server on a store; it remembers nothing of what was written before its start. */
+export async function startReplica(store: Store, options: Partial<ApiServerOptions> = {}): Promise<TestReplica> {
+  const log = pino({ level: 'silent' });
+  const registry = await createPlatformRegistry({ store, log, builtins: [...builtinModels, postModel, noteModel] });
+  const server = new ApiServer({
+    registry,
+    store,
+    authenticator: { authenticateRequest: (request) => Promise.resolve({ name: String(request.headers['x-user'] ?? 'tester'), uid: '', groups: ['system:authenticated'] }) },
+    authorizer: { authorize: () => Promise.resolve({ allowed: true, reason: '' }) },
+    svcVersion: '2.22.0',
+    log,
+    metrics: new MetricsRegistry(),
+    http: { host: '127.0.0.1', port: 0 },
+    ...options,
+  });
+  const { port } = await server.start();
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    url,
+    call: (method, path, request) => call(url, method, path, request),
+    stop: async () => {
+      await server.stop();
+      await registry.stop();
+    },
+  };
+}
+
+async function call(url: string, method: string, path: string, { body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  const hasBody = body !== undefined;
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers: { ...(hasBody ? { 'Content-Type': 'application/json' } : {}), ...headers },
+    ...(hasBody ? { body: typeof body === 'string' ? body : JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const schema: JsonSchema = {
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: {
+        title: { type: 'string', maxLength: 100 },
+        tags: { type: 'array', items: { type: 'string' } },
+        replicas: { type: 'integer' },
+      },
+    },
+    status: { type: 'object', properties: { replicas: { type: 'integer' }, phase: { type: 'string' } } },
+  },
+};
+
+function version(name: string, others: Partial<ModelVersion> = {}): ModelVersion {
+  return { name, served: true, deprecated: false, schema, subresources: { status: false }, printerColumns: [], selectableFields: [], ...others };
+}
+
+const subresources: ModelVersion['subresources'] = { status: true, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } };
+
+const postModel: Model = {
+  group: 'blog.example.com',
+  names: { plural: 'posts', singular: 'post', kind: 'Post', listKind: 'PostList', shortNames: [], categories: [] },
+  scope: 'Cluster',
+  versions: [version('v1', { subresources }), version('v1alpha1', { subresources, deprecated: true })],
+  storageVersion: 'v1',
+  indexes: [
+    { name: 'spec.title', path: 'spec.title', type: 'string', multi: false, unique: false, nullable: true },
+    { name: 'spec.tags', path: 'spec.tags[*]', type: 'string', multi: true, unique: false, nullable: true },
+  ],
+  nameRule: 'model',
+};
+
+const noteModel: Model = {
+  group: 'blog.example.com',
+  names: { plural: 'notes', singular: 'note', kind: 'Note', listKind: 'NoteList', shortNames: [], categories: [] },
+  scope: 'Namespaced',
+  versions: [version('v1')],
+  storageVersion: 'v1',
+  indexes: [],
+  nameRule: 'model',
+};

@@ -1,0 +1,25 @@
+import { checkKey, checkTypeMeta } from './object-identity.ts';
+import { objectFormat } from './answer-format.ts';
+import { decodeObject, readObjectBody } from './request-body.ts';
+import { kindOf, keyOf, type ResourceRequest } from './resource-request.ts';
+import { runUpdate } from './run-update.ts';
+import { parseWriteOptions } from './write-options.ts';
+
+/** PUT of one object, or of its status. Never creates. */
+export async function update(request: ResourceRequest, subresource: '' | 'status' = ''): Promise<void> {
+  const format = objectFormat(request.context);
+  const options = parseWriteOptions(request.context.query, 'UpdateOptions');
+  const body = await readObjectBody(request);
+  await runUpdate(request, {
+    subresource,
+    format,
+    options,
+    bytes: body.bytes,
+    prepare: (write) => {
+      const object = decodeObject(request, body, write);
+      checkTypeMeta(object, kindOf(request.served));
+      checkKey(object, keyOf(request));
+      return () => object;
+    },
+  });
+}

@@ -1,0 +1,177 @@
+import { formatApiVersion, initialEventsEndAnnotation, type GroupVersionKind, type StatusError } from '#pkg/apimachinery/index';
+import type { RequestContext } from '#pkg/http/index';
+import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
+import type { WatchFormat } from './watch-format.ts';
+import type { WatchOptions } from './watch-options.ts';
+
+export interface WatchConnectionInput {
+  context: RequestContext;
+  kind: GroupVersionKind;
+  format: WatchFormat;
+  bookmarks: boolean;
+  durationMs: number;
+  options: WatchOptions;
+}
+
+/**
+ * One watcher's end of a watch: writes events as they come, keeps the stream alive, and ends it in time.
+ *
+ * Whatever ends it, `ended` resolves once. A client that does not keep up is not waited for: it is told no more, may still read what was
+ * written, so that it resumes further on than it began, and loses its connection after `closeGraceMs`.
+ */
+export class WatchConnection implements WatchSink {
+  readonly ended: Promise<void>;
+  private readonly input: WatchConnectionInput;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private markEnded!: () => void;
+  private isOver = false;
+  private isSilent = true;
+  private stalledSince: number | undefined;
+  private stream: WatchStream | undefined;
+  private resume: (() => void) | undefined;
+
+  constructor(input: WatchConnectionInput) {
+    this.input = input;
+    this.ended = new Promise((resolve) => {
+      this.markEnded = resolve;
+    });
+    const { context, durationMs, options } = input;
+    this.timers.push(setTimeout(this.close, durationMs));
+    this.timers.push(setInterval(this.beat, options.heartbeatMs));
+    context.draining.addEventListener('abort', this.close, { once: true });
+    context.signal.addEventListener('abort', this.abandon, { once: true });
+    context.response.on('drain', this.onDrain);
+    if (context.signal.aborted) this.abandon();
+    else if (context.draining.aborted) this.close();
+  }
+
+  get over(): boolean {
+    return this.isOver;
+  }
+
+  /** Sends the head of the answer, so that the client knows that it is watching. Idempotent. */
+  begin(): void {
+    const { context, format } = this.input;
+    if (context.response.headersSent) return;
+    context.response.statusCode = 200;
+    context.response.setHeader('Content-Type', format.contentType);
+    // nginx would hold events back otherwise.
+    context.response.setHeader('X-Accel-Buffering', 'no');
+    context.response.appendHeader('Vary', 'Accept');
+    context.response.flushHeaders();
+  }
+
+  /** Initial objects, at the client's pace. */
+  async writeObjects(objects: readonly Representation[]): Promise<void> {
+    const { context, format } = this.input;
+    for (const { revision, text } of objects) {
+      if (this.isOver) return;
+      this.isSilent = false;
+      if (!context.response.write(format.event('ADDED', revision, text))) await this.drained();
+    }
+  }
+
+  /** From here on bookmarks tell how far `stream` is. */
+  follow(stream: WatchStream): void {
+    this.stream = stream;
+    const { bookmarks, format, options } = this.input;
+    if ((bookmarks || format.isEventStream) && !this.isOver) this.timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
+  }
+
+  event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void {
+    if (this.isOver) return;
+    const { format } = this.input;
+    this.write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
+  }
+
+  bookmark(revision: number, { endsInitialEvents = false }: { endsInitialEvents?: boolean } = {}): void {
+    if (this.isOver) return;
+    const { format, kind } = this.input;
+    const annotations = endsInitialEvents ? { annotations: { [initialEventsEndAnnotation]: 'true' } } : {};
+    const typeMeta = format.isMetadata ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1' } : { kind: kind.kind, apiVersion: formatApiVersion(kind) };
+    const object = { ...typeMeta, metadata: { resourceVersion: String(revision), ...annotations } };
+    this.write(format.event('BOOKMARK', revision, JSON.stringify(object)));
+  }
+
+  /** The model is gone or has changed: the client comes back and sees. */
+  end(): void {
+    this.close();
+  }
+
+  /** Tells why there will be no more, and ends. */
+  fail(error: StatusError): void {
+    if (this.isOver) return;
+    this.write(this.input.format.error(error.toStatus()));
+    this.finish();
+  }
+
+  /** A planned end, after a last bookmark. */
+  readonly close = (): void => {
+    const { bookmarks, format } = this.input;
+    if (this.stream !== undefined && (bookmarks || format.isEventStream)) this.bookmark(this.stream.cursor);
+    this.finish();
+  };
+
+  /** Idempotent; to be called in the end, whatever happened. */
+  dispose(): void {
+    this.settle();
+    const { context } = this.input;
+    context.draining.removeEventListener('abort', this.close);
+    context.signal.removeEventListener('abort', this.abandon);
+    context.response.off('drain', this.onDrain);
+  }
+
+  /** Resolves when the client has read what was written, or will not. */
+  private drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.resume = resolve;
+    });
+  }
+
+  private write(bytes: Buffer): void {
+    this.begin();
+    const { response } = this.input.context;
+    this.isSilent = false;
+    // Asked before the write, so that one event larger than the limit still gets through.
+    if (response.writableLength > this.input.options.bufferLimit) this.finish();
+    else response.write(bytes);
+  }
+
+  private finish(): void {
+    if (this.isOver) return;
+    this.settle();
+    const { context, options } = this.input;
+    this.begin();
+    context.response.end();
+    const grace = setTimeout(() => context.response.destroy(), options.closeGraceMs);
+    context.response.once('close', () => clearTimeout(grace));
+  }
+
+  private readonly abandon = (): void => {
+    this.settle();
+    this.input.context.response.destroy();
+  };
+
+  private settle(): void {
+    this.isOver = true;
+    for (const timer of this.timers.splice(0)) clearTimeout(timer);
+    this.markEnded();
+    this.resume?.();
+  }
+
+  private readonly beat = (): void => {
+    const { response } = this.input.context;
+    if (response.writableNeedDrain) {
+      this.stalledSince ??= performance.now();
+      if (performance.now() - this.stalledSince >= this.input.options.stallMs) this.finish();
+    } else if (response.headersSent) {
+      if (this.isSilent) response.write(this.input.format.heartbeat);
+      this.isSilent = true;
+    }
+  };
+
+  private readonly onDrain = (): void => {
+    this.stalledSince = undefined;
+    this.resume?.();
+  };
+}

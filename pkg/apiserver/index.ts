@@ -1,0 +1,7 @@
+/**
+ * The content platform's API: which models there are, what each verb means, how news reaches watchers, and the server
+ * that answers for them.
+ */
+export { ApiServer, type ApiHttpOptions, type ApiServerOptions } from './api-server.ts';
+export { defaultHandlerOptions, type HandlerOptions } from './handlers/handler-options.ts';
+export * from './registry/index.ts';

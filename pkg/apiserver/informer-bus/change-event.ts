@@ -1,0 +1,90 @@
+import type { ApiObject } from '#pkg/apimachinery/index';
+import type { Change } from '#pkg/storage/index';
+import type { SharedRepresentation } from '../registry/served-resource.ts';
+
+/** Makes the text that clients of one version read. */
+export interface BodyReader {
+  text(stored: { body: string; fingerprint: string; revision: number }): string;
+}
+
+/**
+ * One change on its way to its watchers: old and new state are parsed at most once, when a selector first asks,
+ * and their texts made once for each version.
+ */
+export class ChangeEvent {
+  readonly change: Change;
+  private object: ApiObject | undefined;
+  private oldObject: ApiObject | undefined;
+  private readonly currentTexts = new Map<BodyReader, SharedText>();
+  private readonly previousTexts = new Map<BodyReader, SharedText>();
+
+  constructor(change: Change) {
+    this.change = change;
+  }
+
+  parsed(): ApiObject {
+    this.object ??= JSON.parse(this.change.body) as ApiObject;
+    return this.object;
+  }
+
+  parsedOld(): ApiObject | undefined {
+    const { old } = this.change;
+    if (old !== undefined) this.oldObject ??= JSON.parse(old.body) as ApiObject;
+    return this.oldObject;
+  }
+
+  /** The object after the change. */
+  current(reader: BodyReader): SharedRepresentation {
+    const { body, fingerprint, revision } = this.change;
+    return shared(this.currentTexts, reader, { body, fingerprint, revision });
+  }
+
+  /** The object before the change, under the revision of the change: what a watcher is told whose selector it left. */
+  previous(reader: BodyReader): SharedRepresentation {
+    const { body, fingerprint } = this.change.old ?? this.change;
+    return shared(this.previousTexts, reader, { body, fingerprint, revision: this.change.revision });
+  }
+}
+
+interface StoredText {
+  body: string;
+  fingerprint: string;
+  revision: number;
+}
+
+function shared(known: Map<BodyReader, SharedText>, reader: BodyReader, stored: StoredText): SharedText {
+  let text = known.get(reader);
+  if (text === undefined) {
+    text = new SharedText(reader, stored);
+    known.set(reader, text);
+  }
+  return text;
+}
+
+class SharedText implements SharedRepresentation {
+  readonly revision: number;
+  private readonly reader: BodyReader;
+  private readonly stored: StoredText;
+  private made: string | undefined;
+  private readonly encodings = new Map<string, Buffer>();
+
+  constructor(reader: BodyReader, stored: StoredText) {
+    this.reader = reader;
+    this.stored = stored;
+    this.revision = stored.revision;
+  }
+
+  text(): string {
+    this.made ??= this.reader.text(this.stored);
+    return this.made;
+  }
+
+  encoded(format: string, make: (text: string) => Buffer): Buffer {
+    let encoded = this.encodings.get(format);
+    if (encoded === undefined) {
+      encoded = make(this.text());
+      this.encodings.set(format, encoded);
+    }
+    return encoded;
+  }
+}

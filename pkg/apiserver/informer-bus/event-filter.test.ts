@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Selector } from '#pkg/apimachinery/index';
+import type { Change } from '#pkg/storage/index';
+import { ChangeEvent } from './change-event.ts';
+import { compileEventFilter } from './event-filter.ts';
+
+const none: Selector = { labels: [], fields: [] };
+const red: Selector = { labels: [{ key: 'color', operator: 'In', values: ['red'] }], fields: [] };
+
+function textOf(color: string | undefined): string {
+  return JSON.stringify({ metadata: { name: 'x', ...(color === undefined ? {} : { labels: { color } }) } });
+}
+
+function event(type: Change['type'], color: string | undefined, old: string | undefined, more: Partial<Change> = {}): ChangeEvent {
+  const before = old === undefined ? {} : { old: { revision: 1, body: textOf(old), fingerprint: 'f' } };
+  return new ChangeEvent({ revision: 2, modelId: 1, type, namespace: 'ns', name: 'x', body: textOf(color), fingerprint: 'f', ...before, ...more });
+}
+
+describe('compileEventFilter', () => {
+  test.each([
+    ['a new match', event('create', 'red', undefined), { type: 'ADDED', state: 'current' }],
+    ['a new object that does not match', event('create', 'blue', undefined), undefined],
+    ['a match that stays one', event('update', 'red', 'red'), { type: 'MODIFIED', state: 'current' }],
+    ['one that comes to match', event('update', 'red', 'blue'), { type: 'ADDED', state: 'current' }],
+    ['one that ceases to match is shown as it was', event('update', 'blue', 'red'), { type: 'DELETED', state: 'previous' }],
+    ['one that never matched', event('update', 'blue', 'blue'), undefined],
+    ['a match deleted is shown in its final state, whatever that is', event('delete', 'blue', 'red'), { type: 'DELETED', state: 'current' }],
+    ['one deleted that the watcher never saw, though its final state would match', event('delete', 'red', 'blue'), undefined],
+  ])('%s', (_reason, changed, expected) => {
+    expect(compileEventFilter(undefined, red)(changed)).toEqual(expected);
+  });
+
+  test('without a selector nothing is parsed', () => {
+    const unreadable = event('update', undefined, undefined, { body: 'not JSON' });
+    expect(compileEventFilter('', none)(unreadable)).toEqual({ type: 'MODIFIED', state: 'current' });
+  });
+
+  test('objects of other namespaces and other names are not parsed', () => {
+    const unreadable = event('update', undefined, undefined, { body: 'not JSON' });
+    const index = { name: 'metadata.name', path: 'metadata.name', type: 'string' as const, multi: false, unique: false, nullable: false };
+    expect(compileEventFilter('other', red)(unreadable)).toBeUndefined();
+    expect(compileEventFilter(undefined, { labels: [], fields: [{ index, operator: 'In', values: ['y'] }] })(unreadable)).toBeUndefined();
+  });
+});
+
+describe('ChangeEvent', () => {
+  test('makes texts once a reader, under the revision of the change', () => {
+    let made = 0;
+    const reader = {
+      text: ({ body, revision }: { body: string; revision: number }): string => {
+        made += 1;
+        return `${revision} ${body.includes('red') ? 'red' : 'blue'}`;
+      },
+    };
+    const changed = event('update', 'blue', 'red');
+    expect([changed.current(reader).text(), changed.current(reader).text(), changed.previous(reader).text()]).toEqual(['2 blue', '2 blue', '2 red']);
+    expect(made).toBe(2);
+    expect(changed.current({ text: () => 'other' }).text()).toBe('other');
+  });
+});

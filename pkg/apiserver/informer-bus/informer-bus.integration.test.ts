@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isStatusError, type FieldSelector, type IndexDefinition, type LabelSelector } from '#pkg/apimachinery/index';
+import { ApiClient, eventually, noSelector, Recorder, revisionOf, writing } from '../registry/registrytest/api-client.ts';
+import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
+import { definition, post, postDefinition } from '../registry/registrytest/sample-objects.ts';
+import type { SharedRepresentation } from '../registry/served-resource.ts';
+
+let pair: ReplicaPair;
+let posts: ApiClient;
+let others: ApiClient;
+
+const slug: IndexDefinition = { name: 'spec.slug', path: 'spec.slug', type: 'string', multi: false, unique: true, nullable: true };
+const byName: IndexDefinition = { name: 'metadata.name', path: 'metadata.name', type: 'string', multi: false, unique: false, nullable: false };
+
+beforeAll(async () => {
+  pair = await startReplicas();
+  const definitions = ApiClient.of(pair.one.registry, 'apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+  await definitions.create(postDefinition);
+  await definitions.create(definition({ group: 'ns.example.com', plural: 'things', kind: 'Thing', scope: 'Namespaced' }));
+  await pair.two.registry.findNewest('blog.example.com', 'v1', 'posts');
+  posts = ApiClient.of(pair.one.registry, 'blog.example.com', 'v1', 'posts');
+  others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
+});
+
+afterAll(() => pair?.close());
+
+/** Everything that was committed has been told on both replicas. */
+async function settled(): Promise<void> {
+  await Promise.all([pair.one, pair.two].map(({ store }) => store.changes.catchUp()));
+}
+
+function cursor(): number {
+  return pair.one.store.changes.cursor;
+}
+
+describe('events', () => {
+  test('every change once, in order, on both replicas, with the revision and the state of the change', async () => {
+    const watches = await Promise.all([posts, others].map((client) => client.watch(cursor())));
+    const created = await posts.create(post('a'));
+    const changed = await others.put(post('a', { title: 'Two' }));
+    await posts.delete('a');
+    await settled();
+    for (const { events, stream } of watches) {
+      expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+      expect(events[0]!.object).toEqual(created);
+      expect(events[1]!.object).toEqual(changed);
+      expect(events[2]!.object.spec).toEqual(changed.spec);
+      expect(revisionOf(events[2]!.object)).toBeGreaterThan(revisionOf(changed));
+      expect(stream!.cursor).toBeGreaterThanOrEqual(revisionOf(events[2]!.object));
+      stream!.stop();
+    }
+  });
+
+  test('a selector sees objects come and go; leaving shows the old object under the new revision', async () => {
+    const labels: LabelSelector = [{ key: 'team', operator: 'In', values: ['red'] }];
+    const watch = await posts.watch(cursor(), { labels, fields: [] });
+    await posts.create(post('b', { slug: 'b1' }, { labels: { team: 'blue' } }));
+    await posts.put(post('b', { slug: 'b2' }, { labels: { team: 'red' } }));
+    await posts.put(post('b', { slug: 'b3' }, { labels: { team: 'red' } }));
+    const left = await posts.put(post('b', { slug: 'b4' }, { labels: { team: 'blue' } }));
+    await posts.delete('b');
+    expect(watch.events.map(({ type, object }) => `${type} ${(object.spec as { slug: string }).slug}`)).toEqual(['ADDED b2', 'MODIFIED b3', 'DELETED b3']);
+    expect(revisionOf(watch.events[2]!.object)).toBe(revisionOf(left));
+  });
+
+  test('fields select too, and names', async () => {
+    const fields: FieldSelector = [{ index: slug, operator: 'Prefix', value: 'yes' }];
+    const [bySlug, byItsName] = await Promise.all([
+      posts.watch(cursor(), { labels: [], fields }),
+      posts.watch(cursor(), { labels: [], fields: [{ index: byName, operator: 'In', values: ['f1'] }] }),
+    ]);
+    await posts.create(post('f1', { slug: 'no' }));
+    await posts.create(post('f2', { slug: 'yes-2' }));
+    await posts.delete('f2');
+    await posts.delete('f1');
+    expect(bySlug.lines()).toEqual(['ADDED f2', 'DELETED f2']);
+    expect(byItsName.lines()).toEqual(['ADDED f1', 'DELETED f1']);
+  });
+
+  test('a namespace is a filter of its own', async () => {
+    const namespaces = ApiClient.of(pair.one.registry, '', 'v1', 'namespaces');
+    const things = ApiClient.of(pair.one.registry, 'ns.example.com', 'v1', 'things');
+    await namespaces.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } });
+    const [one, all] = await Promise.all([things.watch(cursor(), noSelector, 'team'), things.watch(cursor())]);
+    for (const namespace of ['default', 'team']) {
+      await things.create({ apiVersion: 'ns.example.com/v1', kind: 'Thing', metadata: { name: `in-${namespace}` }, spec: { title: 'T' } }, writing(), namespace);
+    }
+    expect([one.lines(), all.lines()]).toEqual([['ADDED in-team'], ['ADDED in-default', 'ADDED in-team']]);
+  });
+
+  test('watchers of one version share the object and its encodings', async () => {
+    const watches = await Promise.all([posts, posts].map((client) => client.watch(cursor())));
+    await posts.create(post('shared'));
+    const [one, two] = watches.map(({ events }) => events[0]!.shared);
+    let made = 0;
+    const make = (text: string): Buffer => {
+      made += 1;
+      return Buffer.from(text);
+    };
+    expect(one!.encoded('json', make)).toBe(two!.encoded('json', make));
+    expect([one, made]).toEqual([two, 1]);
+  });
+});
+
+describe('start', () => {
+  test('wherever a watch starts, and whatever is written meanwhile, it hears all of it once and in order', async () => {
+    const start = cursor();
+    await Promise.all(Array.from({ length: 40 }, (_, index) => posts.create(post(`s-${index}`))));
+    // The third replica was not there: its memory is empty, and history comes from the log.
+    const third = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
+    const writes = Promise.all(Array.from({ length: 80 }, (_, index) => (index % 2 === 0 ? posts : others).create(post(`t-${index}`))));
+    const middle = start + 20;
+    const watches = await Promise.all([third.watch(start), third.watch(middle), posts.watch(start), others.watch(middle)]);
+    await writes;
+    await settled();
+    await eventually(() => watches.every(({ stream }) => stream!.cursor >= cursor()));
+    const [all, later, ...same] = watches.map(({ events }) => events.map(({ object }) => revisionOf(object)));
+    expect(all).toHaveLength(120);
+    expect(all).toEqual(all!.toSorted((a, b) => a - b));
+    expect(later).toEqual(all!.filter((revision) => revision > middle));
+    expect(same).toEqual([all, later]);
+  });
+
+  test('a revision that is about to come is waited for, one that does not come is 504', async () => {
+    const soon = posts.watch(cursor() + 1);
+    await posts.create(post('soon'));
+    expect((await soon).lines()).toEqual([]);
+    const never = await posts.watch(cursor() + 1_000_000).catch((error: unknown) => error);
+    expect(isStatusError(never, 'Timeout') && never.details?.causes?.[0]?.reason).toBe('ResourceVersionTooLarge');
+  });
+
+  test('history that is gone is 410', async () => {
+    const first = await posts.create(post('gone-1'));
+    await posts.create(post('gone-2'));
+    await pair.one.store.compact({ minAge: 0, maxSize: 0, claimAge: 0 });
+    const fresh = ApiClient.of((await pair.start()).registry, 'blog.example.com', 'v1', 'posts');
+    const old = await fresh.watch(revisionOf(first) - 1).catch((error: unknown) => error);
+    if (!isStatusError(old, 'Expired')) throw new Error(`expected 410, found ${String(old)}`);
+    expect(old.message).toMatch(/^too old resource version: \d+ \(\d+\)$/);
+  });
+
+  test('a start that is given up ends at once and hears nothing', async () => {
+    const recorder = new Recorder();
+    const signal = AbortSignal.abort();
+    const stream = await posts.storage.watch({ selector: noSelector, after: cursor(), sink: recorder, signal });
+    await posts.create(post('unheard'));
+    stream.stop();
+    expect(recorder.events).toEqual([]);
+  });
+});
+
+describe('faults', () => {
+  test('a sink that throws is ended and keeps nobody else from hearing', async () => {
+    class Thrower extends Recorder {
+      override event(type: string, shared: SharedRepresentation): void {
+        super.event(type, shared);
+        throw new Error('full');
+      }
+    }
+    const thrower = new Thrower();
+    await posts.storage.watch({ selector: noSelector, after: cursor(), sink: thrower });
+    const watch = await posts.watch(cursor());
+    await posts.create(post('fault-1'));
+    await posts.create(post('fault-2'));
+    expect(watch.lines()).toEqual(['ADDED fault-1', 'ADDED fault-2']);
+    expect(thrower.lines()).toEqual(['ADDED fault-1']);
+    expect(thrower.ended).toBeDefined();
+  });
+
+  test('a stopped watch hears nothing, not even from within an event', async () => {
+    const watch = await posts.watch(cursor());
+    await posts.create(post('stop-1'));
+    watch.stream!.stop();
+    watch.stream!.stop();
+    await posts.create(post('stop-2'));
+    expect(watch.lines()).toEqual(['ADDED stop-1']);
+    expect(watch.ended).toBeUndefined();
+  });
+});

@@ -1,0 +1,163 @@
+import type { Logger } from 'pino';
+import { newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
+import { isStorageError, type Change, type ChangeFeed } from '#pkg/storage/index';
+import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
+import { ChangeEvent, type BodyReader } from './change-event.ts';
+import { ChangeRing } from './change-ring.ts';
+import { compileEventFilter } from './event-filter.ts';
+import type { WatchGroup } from './watch-group.ts';
+import { Watcher } from './watcher.ts';
+
+export interface InformerBusOptions {
+  changes: ChangeFeed;
+  log: Logger;
+  /** History kept in memory, in characters of bodies. Default 8 Mi. */
+  ringSize?: number;
+  /** History kept in memory, in changes. Default 20 000. */
+  ringCount?: number;
+}
+
+export interface BusWatchRequest {
+  resource: GroupResource;
+  reader: BodyReader;
+  group: WatchGroup;
+  namespace?: string;
+  selector: Selector;
+  after: number;
+  sink: WatchSink;
+  signal?: AbortSignal;
+}
+
+/** How long a watch waits for a revision this replica has not reached. Milliseconds. */
+const futureWait = 3_000;
+
+/**
+ * Brings every change to its watchers, in the order of revisions and synchronously: one subscription to the feed,
+ * one parse and one encoding a change, however many watch.
+ */
+export class InformerBus {
+  private readonly changes: ChangeFeed;
+  private readonly log: Logger;
+  private readonly ring: ChangeRing;
+  private readonly watchers = new Map<number, Set<Watcher>>();
+  private readonly observers = new Map<number, Set<(change: Change) => void>>();
+  private readonly unsubscribe: () => void;
+  private delivered: number;
+  private stopped = false;
+
+  constructor({ changes, log, ringSize = 8 << 20, ringCount = 20_000 }: InformerBusOptions) {
+    this.changes = changes;
+    this.log = log;
+    this.delivered = changes.cursor;
+    this.ring = new ChangeRing(changes.cursor, { size: ringSize, count: ringCount });
+    this.unsubscribe = changes.subscribe((batch, cursor) => this.deliver(batch, cursor));
+  }
+
+  /** Every change up to here has been delivered. */
+  get cursor(): number {
+    return this.delivered;
+  }
+
+  /** Calls `observer` synchronously with every change of a model, before its watchers hear of it; the answer takes it back. */
+  observe(modelId: number, observer: (change: Change) => void): () => void {
+    return addTo(this.observers, modelId, observer);
+  }
+
+  /**
+   * Starts a watch; resolves when it is live. The sink hears everything after `after`, without gap or repetition, the first of it before this resolves.
+   * StatusError 410 where the history is gone, 504 where it is not yet made, 404 where the model has no place.
+   */
+  async watch(request: BusWatchRequest): Promise<WatchStream> {
+    await this.reach(request.after);
+    const modelId = await this.changes.modelIdOf(request.resource);
+    if (modelId === undefined) throw newUnknownPath();
+    const watcher = new Watcher({
+      ...request,
+      filter: compileEventFilter(request.namespace, request.selector),
+      onSinkError: (error) => this.log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
+    });
+    try {
+      await this.catchUp(watcher, request, modelId);
+      return watcher;
+    } catch (error) {
+      watcher.stop();
+      throw error;
+    }
+  }
+
+  /** Ends every watch. */
+  stop(): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    this.unsubscribe();
+    for (const set of this.watchers.values()) for (const watcher of set) watcher.end('the server is stopping');
+    this.observers.clear();
+  }
+
+  private async reach(revision: number): Promise<void> {
+    if (revision <= this.delivered) return;
+    const newest = await this.changes.catchUp();
+    if (revision <= this.delivered || (await this.changes.waitFor(revision, futureWait))) return;
+    throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.delivered));
+  }
+
+  private async catchUp(watcher: Watcher, { resource, signal, group }: BusWatchRequest, modelId: number): Promise<void> {
+    for (;;) {
+      if (this.stopped) throw newServiceUnavailable('the server is stopping');
+      if (signal?.aborted === true) watcher.stop();
+      else if (group.endReason !== undefined) watcher.end(group.endReason);
+      if (watcher.isOver) return;
+      const recent = this.ring.after(watcher.cursor, modelId);
+      if (recent !== undefined) {
+        // From here to `attach` nothing is awaited, so no change comes between.
+        watcher.replay(recent, this.delivered);
+        if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
+        return;
+      }
+      const { changes, upTo } = await this.history(resource, watcher.cursor);
+      // Without progress this would go on for ever.
+      if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
+      watcher.replay(changes.filter((change) => change.modelId === modelId), upTo);
+    }
+  }
+
+  private async history(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+    const tooOld = (): StatusError => newExpired(`too old resource version: ${after} (${this.changes.compacted})`);
+    if (after < this.changes.compacted) throw tooOld();
+    try {
+      return await this.changes.read(resource, after);
+    } catch (error) {
+      throw isStorageError(error, 'Compacted') ? tooOld() : error;
+    }
+  }
+
+  private deliver(batch: readonly Change[], cursor: number): void {
+    for (const change of batch) {
+      this.ring.push(change);
+      for (const observer of this.observers.get(change.modelId) ?? []) this.inform(observer, change);
+      const watchers = this.watchers.get(change.modelId);
+      if (watchers === undefined) continue;
+      const event = new ChangeEvent(change);
+      for (const watcher of watchers) watcher.take(event);
+    }
+    this.delivered = Math.max(this.delivered, cursor);
+  }
+
+  private inform(observer: (change: Change) => void, change: Change): void {
+    try {
+      observer(change);
+    } catch (error) {
+      this.log.error({ err: error, revision: change.revision }, 'an observer failed to take a change');
+    }
+  }
+}
+
+/** @returns takes it out again, and the set with its last member. */
+function addTo<T>(sets: Map<number, Set<T>>, key: number, member: T): () => void {
+  const set = sets.get(key) ?? new Set<T>();
+  sets.set(key, set.add(member));
+  return () => {
+    set.delete(member);
+    if (set.size === 0 && sets.get(key) === set) sets.delete(key);
+  };
+}

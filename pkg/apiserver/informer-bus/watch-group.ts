@@ -1,0 +1,24 @@
+/** The watches that end together: those of one form of a model. One that joins after the end is ended at once. */
+export class WatchGroup {
+  private readonly members = new Set<{ end(reason: string): void }>();
+  private ended: string | undefined;
+
+  get endReason(): string | undefined {
+    return this.ended;
+  }
+
+  get size(): number {
+    return this.members.size;
+  }
+
+  /** @returns takes it out again. */
+  add(member: { end(reason: string): void }): () => void {
+    this.members.add(member);
+    return () => this.members.delete(member);
+  }
+
+  end(reason: string): void {
+    this.ended ??= reason;
+    for (const member of this.members) member.end(reason);
+  }
+}

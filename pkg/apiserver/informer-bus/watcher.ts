@@ -1,0 +1,80 @@
+import type { Change } from '#pkg/storage/index';
+import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
+import { ChangeEvent, type BodyReader } from './change-event.ts';
+import type { FilteredEvent } from './event-filter.ts';
+import type { WatchGroup } from './watch-group.ts';
+
+export interface WatcherOptions {
+  after: number;
+  reader: BodyReader;
+  filter: (event: ChangeEvent) => FilteredEvent | undefined;
+  sink: WatchSink;
+  group: WatchGroup;
+  onSinkError: (error: unknown) => void;
+}
+
+/** One watch: knows how far it is, filters, and tells its sink. */
+export class Watcher implements WatchStream {
+  private readonly options: WatcherOptions;
+  private position: number;
+  private over = false;
+  private liveCursor: (() => number) | undefined;
+  private readonly detachers: (() => void)[] = [];
+
+  constructor(options: WatcherOptions) {
+    this.options = options;
+    this.position = options.after;
+    this.detachers.push(options.group.add(this));
+  }
+
+  get cursor(): number {
+    return this.liveCursor?.() ?? this.position;
+  }
+
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  /** Goes on with the live changes; `cursor` is theirs from now on. */
+  attach(liveCursor: () => number, detach: () => void): void {
+    this.liveCursor = liveCursor;
+    this.detachers.push(detach);
+  }
+
+  /** Takes history, in order, that reaches up to `upTo`. */
+  replay(changes: readonly Change[], upTo: number): void {
+    for (const change of changes) this.take(new ChangeEvent(change));
+    this.position = Math.max(this.position, upTo);
+  }
+
+  take(event: ChangeEvent): void {
+    if (this.over) return;
+    const { filter, reader, sink, onSinkError } = this.options;
+    try {
+      const heard = filter(event);
+      if (heard !== undefined) sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
+    } catch (error) {
+      // One watcher's fault is never a brake on the others.
+      onSinkError(error);
+      this.end('the event could not be delivered');
+    }
+  }
+
+  end(reason: string): void {
+    if (this.over) return;
+    this.stop();
+    try {
+      this.options.sink.end(reason);
+    } catch (error) {
+      this.options.onSinkError(error);
+    }
+  }
+
+  stop(): void {
+    if (this.over) return;
+    this.position = this.cursor;
+    this.liveCursor = undefined;
+    this.over = true;
+    for (const detach of this.detachers.splice(0)) detach();
+  }
+}

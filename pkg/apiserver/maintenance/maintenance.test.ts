@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { Maintenance } from './maintenance.ts';
+
+const limits = { minAge: 600_000, maxSize: 1, claimAge: 1 };
+
+/** A store whose rounds end when the test says so. */
+class Rounds {
+  readonly begun: { end: (error?: Error) => void }[] = [];
+  private waiting: (() => void)[] = [];
+
+  compact(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.begun.push({ end: (error) => (error === undefined ? resolve() : reject(error)) });
+      for (const wake of this.waiting.splice(0)) wake();
+    });
+  }
+
+  async until(count: number): Promise<void> {
+    while (this.begun.length < count) {
+      await new Promise<void>((resolve) => {
+        this.waiting.push(resolve);
+      });
+    }
+  }
+}
+
+test('rounds follow each other, one at a time, a failed one too, and stop waits for the last', async () => {
+  const store = new Rounds();
+  const lines: string[] = [];
+  const maintenance = new Maintenance({ store, limits, log: pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) }), everyMs: 1 });
+  maintenance.start();
+  maintenance.start();
+  await store.until(1);
+  store.begun[0]!.end(new Error('away'));
+  await store.until(2);
+  expect(lines).toHaveLength(1);
+  let isStopped = false;
+  const stop = async (): Promise<void> => {
+    await maintenance.stop();
+    isStopped = true;
+  };
+  const stopped = stop();
+  await new Promise(setImmediate);
+  expect(isStopped).toBe(false);
+  store.begun[1]!.end();
+  await stopped;
+  expect(store.begun).toHaveLength(2);
+});
+
+test('a stop before the first round ends it', async () => {
+  const store = new Rounds();
+  const maintenance = new Maintenance({ store, limits, log: pino({ level: 'silent' }), everyMs: 3_600_000 });
+  maintenance.start();
+  await maintenance.stop();
+  expect(store.begun).toHaveLength(0);
+});

@@ -1,0 +1,68 @@
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
+
+/** Keywords that mean the same in every dialect. What a definition may hold besides (`$ref`, anything unknown) reaches no document. */
+const plainKeywords = [
+  'type',
+  'title',
+  'description',
+  'format',
+  'default',
+  'enum',
+  'multipleOf',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'required',
+] as const satisfies readonly (keyof JsonSchema)[];
+
+/** Makes one node of the other dialect: `common` holds what is the same in both, with the parts below already converted. */
+export type Dialect = (source: JsonSchema, common: JsonObject) => JsonObject;
+
+/** A structural schema in another dialect; null keywords count as absent. Recursion is bounded by the depth that definitions may have. */
+export function convertSchema(source: JsonSchema, dialect: Dialect): JsonObject {
+  const common: JsonObject = {};
+  const convert = (schema: JsonSchema): JsonObject => convertSchema(schema, dialect);
+  for (const keyword of plainKeywords) {
+    const value: JsonValue | null | undefined = source[keyword];
+    if (value !== undefined && value !== null && !(keyword === 'required' && Array.isArray(value) && value.length === 0)) common[keyword] = value;
+  }
+  const { properties, additionalProperties, items, not } = source;
+  if (isJsonObject(properties)) common['properties'] = Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]));
+  if (typeof additionalProperties === 'boolean') common['additionalProperties'] = additionalProperties;
+  else if (isJsonObject(additionalProperties)) common['additionalProperties'] = convert(additionalProperties);
+  if (isJsonObject(items)) common['items'] = convert(items);
+  if (isJsonObject(not)) common['not'] = convert(not);
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const branches = source[keyword];
+    if (Array.isArray(branches) && branches.length > 0) common[keyword] = branches.map(convert);
+  }
+  return dialect(source, common);
+}
+
+/** An object schema with the fields every object has; what the model says of its metadata is kept beside the reference. */
+export function withObjectFields(schema: JsonObject, metadata: JsonObject): JsonObject {
+  const own = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const { apiVersion, kind, metadata: restricted, ...others } = own;
+  const restricts = isJsonObject(restricted) && isJsonObject(restricted['properties']) ? [{ properties: restricted['properties'] }] : [];
+  return {
+    ...schema,
+    type: 'object',
+    properties: {
+      apiVersion: describe(apiVersion, 'The group and version of this representation.'),
+      kind: describe(kind, 'The type of the resource.'),
+      metadata: { description: 'Standard metadata of the object.', allOf: [metadata, ...restricts] },
+      ...others,
+    },
+  };
+}
+
+function describe(schema: JsonValue | undefined, description: string): JsonObject {
+  return { type: 'string', description, ...(isJsonObject(schema) ? schema : {}) };
+}

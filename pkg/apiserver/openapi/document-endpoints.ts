@@ -1,0 +1,78 @@
+import { Router, type Request } from 'express';
+import { newNotAcceptable, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
+import { contextOf, negotiate, send, type EndpointGroup, type Handler, type RequestContext } from '#pkg/http/index';
+import { answerDocument } from '../discovery/answer-document.ts';
+import { OpenApiDocuments, type OpenApiDocumentsOptions } from './open-api-documents.ts';
+import { answerPageFile } from './page/answer-page-file.ts';
+import { PageFiles } from './page/page-files.ts';
+import { isReferenceName } from './reference-document.ts';
+
+const json = [{ type: 'application/json' }] as const;
+const yearMs = 365 * 24 * 60 * 60_000;
+
+/**
+ * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. Open are the page with its files, and the document of the
+ * Public group; the other documents need what their paths need (`get` on the path). Discovery is not among them: see `withDiscovery`.
+ */
+export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGroup[] {
+  const documents = new OpenApiDocuments(options);
+  const files = new PageFiles();
+  return [
+    { prefix: '/openapi/v2', router: getOnly(refuseVersion2) },
+    { prefix: '/openapi/v3', router: getOnly((context) => answerKubernetes(context, documents)) },
+    { prefix: '/docs', isOpen: true, router: getOnly((context) => answerPage(context, files)) },
+    { prefix: '/docs/openapi', router: getOnly((context) => answerReference(context, documents)) },
+    { prefix: '/docs/openapi/public.json', isOpen: true, router: getOnly((context) => answerReference(context, documents)) },
+  ];
+}
+
+/** Clients that ask for protobuf alone go on without on 406; JSON, which they cannot read, would stop them. */
+async function refuseVersion2({ request }: RequestContext): Promise<void> {
+  if (negotiate(request.headers.accept, json) === undefined) throw newNotAcceptable('there is no OpenAPI v2 document; see /openapi/v3');
+  throw newUnknownPath();
+}
+
+async function answerKubernetes(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
+  checkAccept(context);
+  const path = context.info.path.slice('/openapi/v3'.length + 1);
+  if (context.info.path === '/openapi/v3') return answerDocument(context, await documents.index());
+  const document = await documents.kubernetes(path);
+  if (document === undefined) throw newUnknownPath();
+  const asked = context.query.get('hash');
+  if (asked === null || asked === '') return answerDocument(context, document);
+  if (asked !== document.hash) return send(context, 301, 'text/plain; charset=utf-8', '', { Location: `/openapi/v3/${path}?hash=${document.hash}` });
+  return answerDocument(context, document, { 'Cache-Control': 'public, immutable', Expires: new Date(Date.now() + yearMs).toUTCString() });
+}
+
+async function answerReference(context: RequestContext, documents: OpenApiDocuments): Promise<void> {
+  const name = /^\/docs\/openapi\/([a-z]+)\.json$/.exec(context.info.path)?.[1] ?? '';
+  if (!isReferenceName(name)) throw newUnknownPath();
+  checkAccept(context);
+  return answerDocument(context, await documents.reference(name));
+}
+
+async function answerPage(context: RequestContext, files: PageFiles): Promise<void> {
+  const { path } = context.info;
+  if (path === '/docs/') return send(context, 308, 'text/plain; charset=utf-8', '', { Location: '../docs' });
+  const file = await files.find(path.slice('/docs/'.length));
+  if (file === undefined) throw newUnknownPath();
+  answerPageFile(context, file);
+}
+
+function checkAccept({ request }: RequestContext): void {
+  if (negotiate(request.headers.accept, json) === undefined) throw newNotAcceptable('only the following media types are accepted: application/json');
+}
+
+/** A router that hands every path below its prefix to one handler, for GET and HEAD. */
+function getOnly(handle: Handler): Router {
+  const router = Router({ strict: true });
+  router.use(async (request: Request) => {
+    const context = contextOf(request);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      context.response.setHeader('Allow', 'GET, HEAD');
+      throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+    }
+    await handle(context);
+  });
+  return router;
+}

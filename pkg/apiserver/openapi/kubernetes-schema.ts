@@ -1,0 +1,65 @@
+import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue, type ModelVersion } from '#pkg/apimachinery/index';
+import { convertSchema, withObjectFields } from './convert-schema.ts';
+
+const extensions = [
+  'nullable',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'example',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
+  'x-kubernetes-validations',
+] as const satisfies readonly (keyof JsonSchema)[];
+
+/** Clients that know Kubernetes look for these names. No model's schema can have one but in a group made to: then the shared one wins. */
+export const objectMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
+export const statusName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
+export const scaleName = 'io.k8s.api.autoscaling.v1.Scale';
+
+/** `com.example.blog.v1.Post`: the last two parts are version and kind, so that no two kinds share a name. */
+export function schemaName({ group, version, kind }: GroupVersionKind): string {
+  const domain = group === '' ? 'io.k8s.api.core' : group.split('.').toReversed().join('.');
+  return `${domain}.${version}.${kind}`;
+}
+
+/** A model's schema as Kubernetes publishes it: OpenAPI 3.0 with its extensions. */
+export function kubernetesObjectSchema({ schema, selectableFields }: ModelVersion, kind: GroupVersionKind): JsonObject {
+  return {
+    ...withObjectFields(convertSchema(schema, kubernetesNode), reference(objectMetaName)),
+    'x-kubernetes-group-version-kind': [{ ...kind }],
+    ...(selectableFields.length === 0 ? {} : { 'x-kubernetes-selectable-fields': selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, '') })) }),
+  };
+}
+
+export function kubernetesListSchema(item: GroupVersionKind, listKind: string): JsonObject {
+  return {
+    type: 'object',
+    description: `A list of ${item.kind}.`,
+    required: ['items'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { allOf: [reference(listMetaName)] },
+      items: { type: 'array', items: { allOf: [reference(schemaName(item))] } },
+    },
+    'x-kubernetes-group-version-kind': [{ ...item, kind: listKind }],
+  };
+}
+
+export function reference(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function kubernetesNode(source: JsonSchema, common: JsonObject): JsonObject {
+  for (const keyword of extensions) {
+    const value: JsonValue | undefined = source[keyword] as JsonValue | undefined;
+    if (value !== undefined && value !== null && value !== false) common[keyword] = value;
+  }
+  if (source['x-kubernetes-embedded-resource'] !== true) return common;
+  return isJsonObject(common['properties']) ? withObjectFields(common, reference(objectMetaName)) : withObjectFields({ ...common, properties: {} }, reference(objectMetaName));
+}

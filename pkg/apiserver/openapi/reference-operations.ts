@@ -1,0 +1,179 @@
+import type { GroupVersionKind, JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { exampleObject } from './example-object.ts';
+import { reference, schemaName } from './kubernetes-schema.ts';
+import { failureResponses } from './reference-components.ts';
+import { fieldParameters, parameterReferences } from './reference-parameters.ts';
+import { resourcePaths } from './resource-paths.ts';
+
+const longestExample = 16_384;
+const watchParameters = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds', 'lastEventId'] as const;
+const writeParameters = ['dryRun', 'fieldValidation', 'fieldManager', 'idempotencyKey'] as const;
+
+/** `blog.example.com/v1 Post`: under this an operation is found on the page. */
+export function tagName({ group, version, kind }: GroupVersionKind): string {
+  return `${group === '' ? '' : `${group}/`}${version} ${kind}`;
+}
+
+/**
+ * `listPost_blog_example_com_v1`: unique in the document, though kinds of other groups and versions share it, and stable, whatever else is registered.
+ * A dot becomes `_` and a hyphen `__`; what is no plain operation of the kind has a capitalized word at its end.
+ */
+export function operationId(verb: string, { group, version, kind }: GroupVersionKind, part = ''): string {
+  const place = [...(group === '' ? [] : group.split('.')), version].map(identifier).join('_');
+  return `${verb}${identifier(kind)}_${place}${part === '' ? '' : `_${part}`}`;
+}
+
+/** All operations of one version of one model. */
+export class ReferenceOperations {
+  private readonly model: Model;
+  private readonly version: ModelVersion;
+  private readonly kind: GroupVersionKind;
+  private readonly schema: string;
+  private readonly example: { example?: JsonObject };
+
+  constructor(model: Model, version: ModelVersion) {
+    this.model = model;
+    this.version = version;
+    this.kind = { group: model.group, version: version.name, kind: model.names.kind };
+    this.schema = schemaName(this.kind);
+    const example = exampleObject(version.schema, this.kind, model.scope);
+    // A schema may hold a default of any size.
+    this.example = JSON.stringify(example).length > longestExample ? {} : { example };
+  }
+
+  paths(): [string, JsonObject][] {
+    const { everywhere, collection, object } = resourcePaths(this.model, this.version.name);
+    const inCollection = everywhere === undefined ? [] : parameterReferences('namespace');
+    const parameters = [...inCollection, ...parameterReferences('name')];
+    const { status, scale } = this.version.subresources;
+    const paths: [string, JsonObject][] = [
+      [collection, { ...(inCollection.length === 0 ? {} : { parameters: inCollection }), get: this.list(), post: this.create(), delete: this.deleteCollection() }],
+      [object, { parameters, get: this.get(), put: this.update(), patch: this.patch(), delete: this.delete() }],
+    ];
+    if (everywhere !== undefined) paths.push([everywhere, { get: this.list('AllNamespaces') }]);
+    if (status) paths.push([`${object}/status`, { parameters, get: this.get('Status'), put: this.update('Status'), patch: this.patch('Status') }]);
+    if (scale !== undefined) paths.push([`${object}/scale`, { parameters, get: this.get('Scale'), put: this.update('Scale'), patch: this.patch('Scale') }]);
+    return paths;
+  }
+
+  private list(part = ''): JsonObject {
+    const { plural, listKind } = this.model.names;
+    return {
+      ...this.head('list', `List or watch ${plural}${part === '' ? '' : ' of all namespaces'}`, part),
+      parameters: [
+        ...parameterReferences('page', 'size'),
+        ...fieldParameters(this.model.indexes),
+        ...parameterReferences('labelSelector', 'limit', 'continue', 'exactTotal', 'resourceVersion', 'resourceVersionMatch', ...watchParameters),
+      ],
+      responses: {
+        '200': {
+          description: 'The list, or with `watch=true` a stream of changes.',
+          content: {
+            ...bodies(schemaName({ ...this.kind, kind: listKind })),
+            'application/json;stream=watch': { schema: reference('WatchEvent') },
+            'text/event-stream': { schema: { type: 'string', description: 'Server-sent events: `data` is a WatchEvent, `id` its resourceVersion.' } },
+          },
+        },
+        ...failureResponses(400, 401, 403, 404, 406, 410, 422, 429, 503, 504),
+      },
+    };
+  }
+
+  private create(): JsonObject {
+    return {
+      ...this.head('create', `Create a ${this.kind.kind}`),
+      parameters: parameterReferences(...writeParameters),
+      requestBody: this.body(''),
+      responses: {
+        '201': { description: 'Created.', headers: { Location: { description: 'Where the object is.', schema: { type: 'string' } } }, content: bodies(this.schema) },
+        ...failureResponses(400, 401, 403, 404, 406, 409, 413, 415, 422, 429),
+      },
+    };
+  }
+
+  private deleteCollection(): JsonObject {
+    const [fieldSelector] = fieldParameters(this.model.indexes);
+    return {
+      ...this.head('delete', `Delete all selected ${this.model.names.plural}`, 'Collection'),
+      parameters: [fieldSelector!, ...parameterReferences('labelSelector', 'dryRun', 'propagationPolicy')],
+      responses: { '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) }, ...failureResponses(400, 401, 403, 404, 422, 429) },
+    };
+  }
+
+  private get(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+    return {
+      ...this.head('get', `Read ${summaryOf(this.kind, part)}`, part),
+      parameters: parameterReferences('resourceVersion', 'ifNoneMatch'),
+      responses: {
+        '200': { description: 'The object.', headers: { ETag: { description: 'The resourceVersion, in quotes.', schema: { type: 'string' } } }, content: bodies(this.schemaOf(part)) },
+        '304': { description: 'The client holds this very object.' },
+        ...failureResponses(400, 401, 403, 404, 406, 429),
+      },
+    };
+  }
+
+  private update(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+    return {
+      ...this.head('update', `Replace ${summaryOf(this.kind, part)}`, part),
+      parameters: parameterReferences('ifMatch', ...writeParameters),
+      requestBody: this.body(part),
+      responses: this.written(part),
+    };
+  }
+
+  private patch(part: '' | 'Status' | 'Scale' = ''): JsonObject {
+    return {
+      ...this.head('patch', `Change ${summaryOf(this.kind, part)}`, part),
+      parameters: parameterReferences('ifMatch', ...writeParameters),
+      requestBody: {
+        required: true,
+        content: {
+          'application/merge-patch+json': { schema: { type: 'object' }, example: { metadata: { labels: { 'example.com/reviewed': 'true' } } } },
+          'application/json-patch+json': { schema: reference('JsonPatch') },
+        },
+      },
+      responses: this.written(part),
+    };
+  }
+
+  private delete(): JsonObject {
+    return {
+      ...this.head('delete', `Delete a ${this.kind.kind}`),
+      parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey'),
+      responses: {
+        '200': { description: 'Deleted; or marked for deletion, while finalizers hold the object.', content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } } },
+        ...failureResponses(400, 401, 403, 404, 409, 412, 422, 429),
+      },
+    };
+  }
+
+  private head(verb: string, summary: string, part = ''): JsonObject {
+    return { operationId: operationId(verb, this.kind, part), summary, tags: [tagName(this.kind)], ...(this.version.deprecated ? { deprecated: true } : {}) };
+  }
+
+  private body(part: '' | 'Status' | 'Scale'): JsonObject {
+    const schema = reference(this.schemaOf(part));
+    const json = part === 'Scale' ? { schema } : { schema, ...this.example };
+    return { required: true, content: { 'application/json': json, 'application/yaml': { schema } } };
+  }
+
+  private written(part: '' | 'Status' | 'Scale'): JsonObject {
+    return { '200': { description: 'The object as it is now.', content: bodies(this.schemaOf(part)) }, ...failureResponses(400, 401, 403, 404, 406, 409, 412, 413, 415, 422, 429) };
+  }
+
+  private schemaOf(part: '' | 'Status' | 'Scale'): string {
+    return part === 'Scale' ? 'Scale' : this.schema;
+  }
+}
+
+function bodies(schema: string): JsonObject {
+  return { 'application/json': { schema: reference(schema) }, 'application/yaml': { schema: reference(schema) } };
+}
+
+function summaryOf({ kind }: GroupVersionKind, part: string): string {
+  return part === '' ? `a ${kind}` : `the ${part.toLowerCase()} of a ${kind}`;
+}
+
+function identifier(text: string): string {
+  return text.replaceAll('-', '__');
+}

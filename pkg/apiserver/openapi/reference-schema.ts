@@ -1,0 +1,81 @@
+import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import { convertSchema, withObjectFields } from './convert-schema.ts';
+import { reference, schemaName } from './kubernetes-schema.ts';
+
+/** Kept, because they tell a client what the server does: how lists merge, and rules in CEL. */
+const keptExtensions = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 'x-kubernetes-validations'] as const;
+const scalars: ReadonlySet<JsonValue | undefined> = new Set(['string', 'integer', 'number', 'boolean']);
+
+/** A model's schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. */
+export function referenceObjectSchema(schema: JsonSchema, description: string): JsonObject {
+  const { description: own, ...converted } = withObjectFields(convertSchema(schema, referenceNode), reference('ObjectMeta'));
+  return { description: own ?? description, required: ['apiVersion', 'kind', 'metadata'], ...withRequired(converted) };
+}
+
+/** The envelope of a list, with the kind's own items. */
+export function referenceListSchema(item: GroupVersionKind, listKind: string): JsonObject {
+  return {
+    description: `A list of ${item.kind}.`,
+    allOf: [reference('ListEnvelope')],
+    type: 'object',
+    properties: { kind: { const: listKind }, items: { type: 'array', items: reference(schemaName(item)) } },
+  };
+}
+
+function withRequired(schema: JsonObject): JsonObject {
+  const own = Array.isArray(schema['required']) ? schema['required'] : [];
+  return { ...schema, required: [...new Set(['apiVersion', 'kind', 'metadata', ...own])] };
+}
+
+function referenceNode(source: JsonSchema, common: JsonObject): JsonObject {
+  for (const keyword of keptExtensions) {
+    const value = source[keyword] as JsonValue | undefined;
+    if (value !== undefined && value !== null) common[keyword] = value;
+  }
+  if (source.example !== undefined) common['examples'] = [source.example];
+  if (source['x-kubernetes-int-or-string'] === true) common['type'] = ['integer', 'string'];
+  if (source['x-kubernetes-preserve-unknown-fields'] === true && mayBeObject(source)) common['additionalProperties'] ??= true;
+  if (source['x-kubernetes-list-type'] === 'set' && scalars.has(source.items?.type)) common['uniqueItems'] = true;
+  exclusive(source, common);
+  portablePattern(common);
+  const whole = source['x-kubernetes-embedded-resource'] === true ? embedded(common) : common;
+  return source.nullable === true ? nullable(whole) : whole;
+}
+
+function mayBeObject({ type }: JsonSchema): boolean {
+  return type === undefined || type === 'object';
+}
+
+/** There, a bound that is excluded is a number of its own. */
+function exclusive(source: JsonSchema, common: JsonObject): void {
+  for (const [flag, bound] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']] as const) {
+    if (source[flag] !== true || typeof common[bound] !== 'number') continue;
+    common[flag] = common[bound];
+    delete common[bound];
+  }
+}
+
+/** The server's patterns are RE2; one that means nothing to ECMAScript must not break the client's validator. */
+function portablePattern(common: JsonObject): void {
+  const { pattern } = common;
+  if (typeof pattern !== 'string') return;
+  try {
+    RegExp(pattern, 'u');
+  } catch {
+    delete common['pattern'];
+    common['x-pattern-re2'] = pattern;
+  }
+}
+
+function embedded(common: JsonObject): JsonObject {
+  return withRequired(withObjectFields(common, reference('ObjectMeta')));
+}
+
+/** Null passes whatever else is said of the value. */
+function nullable(schema: JsonObject): JsonObject {
+  const { type, enum: values, ...others } = schema;
+  const combines = ['allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => Object.hasOwn(others, keyword));
+  if (type === undefined || combines) return { anyOf: [{ type: 'null' }, schema] };
+  const types = Array.isArray(type) ? type : [type];
+  return { ...others, type: [...types, 'null'], ...(Array.isArray(values) ? { enum: values.includes(null) ? values : [...values, null] } : {}) };
+}

@@ -1,0 +1,16 @@
+import type { Model } from '#pkg/apimachinery/index';
+
+/** Where a model's objects are found, as path templates. */
+export interface ResourcePaths {
+  /** Over all namespaces; undefined for a cluster-scoped model. */
+  everywhere: string | undefined;
+  collection: string;
+  object: string;
+}
+
+export function resourcePaths({ group, names, scope }: Model, version: string): ResourcePaths {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const isNamespaced = scope === 'Namespaced';
+  const collection = `${root}${isNamespaced ? '/namespaces/{namespace}' : ''}/${names.plural}`;
+  return { everywhere: isNamespaced ? `${root}/${names.plural}` : undefined, collection, object: `${collection}/{name}` };
+}

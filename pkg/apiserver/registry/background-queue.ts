@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+
+export interface BackgroundQueueOptions {
+  /** For the log. */
+  name: string;
+  /** Works on one key; 'more' asks for another turn at once, 'again' for one after a pause. A throw is logged and does the same. */
+  work: (key: string, signal: AbortSignal) => Promise<'done' | 'again' | 'more'>;
+  log: Logger;
+  /** Before the second turn; doubles with each further one. Milliseconds, default 250. */
+  firstPause?: number;
+  /** Milliseconds, default 5000. */
+  longestPause?: number;
+}
+
+interface Turn {
+  due: number;
+  pauses: number;
+}
+
+/**
+ * Works on keys in the background, one at a time, each until its work is done. A key that is added again is due at once;
+ * one that has to wait does not keep others waiting.
+ */
+export class BackgroundQueue {
+  private readonly options: Required<BackgroundQueueOptions>;
+  private readonly turns = new Map<string, Turn>();
+  private readonly abort = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+
+  constructor(options: BackgroundQueueOptions) {
+    this.options = { firstPause: 250, longestPause: 5_000, ...options };
+  }
+
+  get size(): number {
+    return this.turns.size;
+  }
+
+  has(key: string): boolean {
+    return this.turns.has(key);
+  }
+
+  add(key: string): void {
+    if (this.abort.signal.aborted) return;
+    this.turns.set(key, { due: Date.now(), pauses: 0 });
+    this.schedule();
+  }
+
+  remove(key: string): void {
+    this.turns.delete(key);
+  }
+
+  /** Resolves when the work under way is over. */
+  async stop(): Promise<void> {
+    this.abort.abort();
+    clearTimeout(this.timer);
+    this.turns.clear();
+    await this.running;
+  }
+
+  private schedule(): void {
+    if (this.running !== undefined || this.abort.signal.aborted || this.turns.size === 0) return;
+    clearTimeout(this.timer);
+    const next = Math.min(...[...this.turns.values()].map(({ due }) => due));
+    this.timer = setTimeout(() => {
+      this.running = this.runDue().finally(() => {
+        this.running = undefined;
+        this.schedule();
+      });
+    }, Math.max(0, next - Date.now()));
+  }
+
+  private async runDue(): Promise<void> {
+    for (const [key, turn] of [...this.turns].filter(([, { due }]) => due <= Date.now())) {
+      if (this.abort.signal.aborted) return;
+      // Removed or added anew while others had their turn.
+      if (this.turns.get(key) === turn) await this.runOne(key, turn);
+    }
+  }
+
+  private async runOne(key: string, turn: Turn): Promise<void> {
+    const { work, log, name, firstPause, longestPause } = this.options;
+    let outcome: 'done' | 'again' | 'more' = 'again';
+    try {
+      outcome = await work(key, this.abort.signal);
+    } catch (error) {
+      if (this.abort.signal.aborted) return;
+      log.warn({ err: error, key }, `${name} failed and is tried again`);
+    }
+    if (this.turns.get(key) !== turn) return;
+    if (outcome === 'done') this.turns.delete(key);
+    else if (outcome === 'more') this.turns.set(key, { due: Date.now(), pauses: 0 });
+    else this.turns.set(key, { due: Date.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses), pauses: turn.pauses + 1 });
+  }
+}

@@ -1,0 +1,59 @@
+import { newForbidden, StatusError, type JsonObject } from '#pkg/apimachinery/index';
+import { isStorageError, type StoredObject } from '#pkg/storage/index';
+import { generatedName } from './generated-name.ts';
+import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
+import { newObjectMeta } from './object-meta-fields.ts';
+import { checkIdentity, readBody } from './read-body.ts';
+import type { WriteContext } from './served-resource.ts';
+import { statusFromStorage } from './status-from-storage.ts';
+import type { JsonApiObject } from './strategy.ts';
+import { validateObject } from './validate-object.ts';
+
+/** Names tried for one generateName. */
+const maxNames = 8;
+
+/** Creates an object; what the client says of uid, revision, generation, timestamps and managedFields is ignored. */
+export async function createObject(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
+  checkIdentity(context, body, { namespace });
+  const sent = readBody(context, body, write);
+  // A client may have left both out.
+  const { name, generateName }: { name?: string; generateName?: string } = sent.metadata;
+  const sentName = name ?? '';
+  const prefix = generateName ?? '';
+  const refusal = context.createRefusal(namespace);
+  if (refusal !== undefined) throw newForbidden(context.resource, sentName, refusal);
+  if (context.version.subresources.status) delete sent['status'];
+  const isGenerated = sentName === '' && prefix !== '';
+  for (let attempt = 1; ; attempt += 1) {
+    const wanted = isGenerated ? generatedName(prefix) : sentName;
+    const created = await createNamed(context, { sent, name: wanted, namespace, mayRetry: isGenerated && attempt < maxNames }, write);
+    if (created !== undefined) return created;
+  }
+}
+
+interface NamedObject {
+  sent: JsonApiObject;
+  name: string;
+  namespace: string;
+  mayRetry: boolean;
+}
+
+/** Undefined: the name is taken, and another may be tried. */
+async function createNamed(context: ModelContext, { sent, name, namespace, mayRetry }: NamedObject, write: WriteContext): Promise<StoredObject | undefined> {
+  const { store, resource, codec, strategy } = context;
+  const object: JsonApiObject = { ...sent, metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }) } as JsonApiObject;
+  strategy.prepareForCreate?.(object);
+  validateObject(context, object, write);
+  const stored = codec.toStored(object);
+  const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
+  try {
+    return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());
+  } catch (error) {
+    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (error.code !== 'AlreadyExists' || sent.metadata.name === name) throw statusFromStorage(error, subjectOf(context, { namespace, name }));
+    if (mayRetry) return undefined;
+    throw new StatusError(409, 'AlreadyExists', `the server was not able to generate a unique name with the prefix "${sent.metadata.generateName ?? ''}"`, {
+      details: { retryAfterSeconds: 1 },
+    });
+  }
+}

@@ -1,0 +1,48 @@
+import { formatTimestamp, type Condition } from '#pkg/apimachinery/index';
+import { setCondition, type CustomResourceDefinition } from '#pkg/apis/index';
+import type { IndexState } from '#pkg/storage/index';
+
+/** Holds a definition until its objects are gone. Source: apiextensions.k8s.io/v1. */
+export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
+
+export type ConditionFacts = Omit<Condition, 'lastTransitionTime'>;
+
+/** Conditions that only the server sets. */
+export const ownConditions: ReadonlySet<string> = new Set(['NamesAccepted', 'Established', 'Terminating', 'IndexesReady']);
+
+export const terminatingCondition: ConditionFacts = {
+  type: 'Terminating',
+  status: 'True',
+  reason: 'InstanceDeletionPending',
+  message: 'the objects of this resource are being deleted',
+};
+
+/** How far the indexes of a definition are, in words for its status. */
+export function indexesReady(states: readonly IndexState[]): ConditionFacts {
+  const failed = states.filter(({ state }) => state === 'failed');
+  if (failed.length > 0) {
+    const message = failed.map(({ name, message: why = 'for an unknown reason' }) => `${name}: ${why}`).join('; ');
+    return { type: 'IndexesReady', status: 'False', reason: 'BuildFailed', message: `building failed: ${message}` };
+  }
+  const building = states.filter(({ state }) => state === 'building').map(({ name }) => name);
+  if (building.length > 0) return { type: 'IndexesReady', status: 'False', reason: 'Building', message: `being built: ${building.join(', ')}` };
+  return { type: 'IndexesReady', status: 'True', reason: 'Ready', message: 'all indexes are ready' };
+}
+
+export function conditionOf({ status }: CustomResourceDefinition, type: string): Condition | undefined {
+  return status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** The definition with one condition set; the one given stays as it is. */
+export function withCondition(definition: CustomResourceDefinition, facts: ConditionFacts): CustomResourceDefinition {
+  const conditions = setCondition(definition.status?.conditions ?? [], facts, formatTimestamp(Date.now()));
+  return { ...definition, status: { ...definition.status, conditions } };
+}
+
+export function isTerminating({ metadata }: CustomResourceDefinition): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+export function hasCleanupFinalizer({ metadata }: CustomResourceDefinition): boolean {
+  return metadata.finalizers?.includes(cleanupFinalizer) ?? false;
+}

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import { groupResource, type GroupResource } from '#pkg/apimachinery/index';
+import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { isStorageError, type Store } from '#pkg/storage/index';
+import { BackgroundQueue } from './background-queue.ts';
+import { cleanupFinalizer, hasCleanupFinalizer, isTerminating } from './definition-conditions.ts';
+import { deleteCollection } from './delete-collection.ts';
+import type { ModelContext } from './model-context.ts';
+import { rewriteDefinition } from './rewrite-definition.ts';
+import { systemWrite } from './write-context.ts';
+import type { VersionCodec } from './version-codec.ts';
+
+export interface DefinitionTerminatorOptions {
+  store: Store;
+  codec: VersionCodec;
+  /** To delete a definition's objects with; undefined where it is not served. */
+  contextOf: (resource: GroupResource) => ModelContext | undefined;
+  log: Logger;
+}
+
+/** Deleted under one holding of the lock: other replicas wait for it, also those that want to stop. */
+const objectsATurn = 2_000;
+const everything = { selector: { labels: [], fields: [] }, sort: [] };
+
+/**
+ * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the table, and then
+ * lets the definition go. Runs on every replica, one at a time for each definition; whoever comes later finds the work done.
+ */
+export class DefinitionTerminator {
+  private readonly options: DefinitionTerminatorOptions;
+  private readonly queue: BackgroundQueue;
+
+  constructor(options: DefinitionTerminatorOptions) {
+    this.options = options;
+    this.queue = new BackgroundQueue({
+      name: 'the deletion of a definition',
+      work: (name, signal) => this.terminate(name, signal),
+      log: options.log,
+      longestPause: 2_000,
+    });
+  }
+
+  add(definition: CustomResourceDefinition): void {
+    if (isTerminating(definition) && hasCleanupFinalizer(definition)) this.queue.add(definition.metadata.name);
+  }
+
+  stop(): Promise<void> {
+    return this.queue.stop();
+  }
+
+  private async terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
+    const { store, codec } = this.options;
+    return store.exclusively(`definition ${name}`, async () => {
+      // Read under the lock: a definition made anew under this name is not to be touched.
+      const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
+      if (stored === undefined) return 'done';
+      const definition = codec.decode(stored);
+      if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
+      if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
+      const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
+      const left = await this.deleteObjects(resource, signal);
+      if (left !== 'none') return left;
+      await store.dropModel(resource);
+      await rewriteDefinition({ store, codec }, name, withoutCleanup);
+      return 'done';
+    });
+  }
+
+  private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<'none' | 'again' | 'more'> {
+    const { store, contextOf } = this.options;
+    const context = contextOf(resource);
+    if (context === undefined) return 'none';
+    try {
+      const tried = await deleteCollection(context, { list: { ...everything, signal }, write: systemWrite(signal), unmarked: objectsATurn });
+      if (tried === objectsATurn) return 'more';
+      const { items } = await store.page(resource, { ...everything, page: 1, size: 1, exactTotal: false, exactTotalLimit: 1, signal });
+      return items.length > 0 ? 'again' : 'none';
+    } catch (error) {
+      // Dropped before a crash: only the finalizer is left.
+      if (isStorageError(error, 'ModelNotFound')) return 'none';
+      throw error;
+    }
+  }
+}
+
+function withoutCleanup(definition: CustomResourceDefinition): CustomResourceDefinition {
+  const { finalizers = [], ...metadata } = definition.metadata;
+  const left = finalizers.filter((finalizer) => finalizer !== cleanupFinalizer);
+  return { ...definition, metadata: left.length === 0 ? metadata : { ...metadata, finalizers: left } };
+}

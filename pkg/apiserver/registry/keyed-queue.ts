@@ -1,0 +1,52 @@
+import { newTooManyRequests } from '#pkg/apimachinery/index';
+import { abortError } from './abort-error.ts';
+
+/** Waiting for one key at a time; who comes later is sent away. */
+const maxWaiting = 512;
+
+/** Lets one piece of work at a time run for each key, in the order of arrival. */
+export class KeyedQueue {
+  private readonly lines = new Map<string, { last: Promise<void>; length: number }>();
+
+  isBusy(key: string): boolean {
+    return this.lines.has(key);
+  }
+
+  /** StatusError 429 when too many wait, the signal's StatusError (or 504) when it aborts while this one waits. */
+  async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const line = this.lines.get(key) ?? { last: Promise.resolve(), length: 0 };
+    if (line.length >= maxWaiting) throw newTooManyRequests('too many writes of this object are waiting');
+    this.lines.set(key, line);
+    const before = line.length === 0 ? undefined : line.last;
+    let leave: (() => void) | undefined;
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    // Who gives up in the line must not let the next one pass those before it.
+    line.last = before === undefined ? left : before.then(() => left);
+    line.length += 1;
+    try {
+      if (before !== undefined) await settledOrAborted(before, signal);
+      else if (signal.aborted) throw abortError(signal);
+      return await work();
+    } finally {
+      leave?.();
+      line.length -= 1;
+      if (line.length === 0) this.lines.delete(key);
+    }
+  }
+}
+
+async function settledOrAborted(turn: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) throw abortError(signal);
+  let onAbort: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(abortError(signal));
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    await Promise.race([turn, aborted]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,43 @@
+import type { GroupResource, Model, ModelVersion } from '#pkg/apimachinery/index';
+import type { Store, WriteOptions } from '#pkg/storage/index';
+import type { InformerBus } from '../informer-bus/informer-bus.ts';
+import type { WatchGroup } from '../informer-bus/watch-group.ts';
+import type { InFlightClaims } from './in-flight-claims.ts';
+import type { KeyedQueue } from './keyed-queue.ts';
+import type { WriteContext } from './served-resource.ts';
+import type { StorageSubject } from './status-from-storage.ts';
+import type { Strategy } from './strategy.ts';
+import type { VersionCodec } from './version-codec.ts';
+
+/** What the verbs of one version of one model work with. */
+export interface ModelContext {
+  readonly store: Store;
+  readonly bus: InformerBus;
+  readonly model: Model;
+  readonly version: ModelVersion;
+  readonly resource: GroupResource;
+  readonly codec: VersionCodec;
+  readonly strategy: Strategy;
+  /** Writes of one object that stand in line, over all versions of the model. */
+  readonly queue: KeyedQueue;
+  readonly claims: InFlightClaims;
+  readonly watches: WatchGroup;
+  /** Matches counted exactly in a filtered page. */
+  readonly exactTotalLimit: number;
+  /** Why nothing may be created (now, in this namespace); undefined if it may. */
+  readonly createRefusal: (namespace: string) => string | undefined;
+}
+
+export function subjectOf(context: ModelContext, { namespace, name }: { namespace: string; name: string }): StorageSubject {
+  return { resource: context.resource, kind: context.model.names.kind, namespace, name };
+}
+
+/** Who is invalid, in a 422. */
+export function kindOf({ model }: ModelContext): { group: string; kind: string } {
+  return { group: model.group, kind: model.names.kind };
+}
+
+/** A claim is only for what is written. */
+export function writeOptions({ dryRun, signal, idempotency }: WriteContext): WriteOptions {
+  return dryRun || idempotency === undefined ? { dryRun, signal } : { dryRun, signal, idempotency };
+}

@@ -1,0 +1,121 @@
+import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
+import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
+import { claimedWrite, recallWrite } from './claimed-write.ts';
+import { createObject } from './create-object.ts';
+import { deleteCollection } from './delete-collection.ts';
+import { deleteObject } from './delete-object.ts';
+import { listQuery } from './list-query.ts';
+import { kindOf, subjectOf, type ModelContext } from './model-context.ts';
+import type {
+  DeleteOutcome, DeleteRequest, ListRequest, Representation, RepresentationChunk, RepresentationPage, RepresentationStream, ResourceStorage,
+  UpdateRequest, WatchRequest, WatchStream, WriteContext,
+} from './served-resource.ts';
+import { statusOf } from './status-from-storage.ts';
+import { updateObject } from './update-object.ts';
+
+/** The REST semantics of one version of one model, each verb in its file; every StorageError leaves as a StatusError. */
+export class ModelStorage implements ResourceStorage {
+  private readonly context: ModelContext;
+
+  constructor(context: ModelContext) {
+    this.context = context;
+  }
+
+  async get(key: ObjectKey): Promise<Representation> {
+    const { store, resource } = this.context;
+    const stored = await this.translated(() => store.get(resource, key), key);
+    if (stored === undefined) throw newNotFound(resource, key.name);
+    return this.represent(stored);
+  }
+
+  async create(namespace: string, object: JsonObject, write: WriteContext): Promise<Representation> {
+    return this.claimed(write, () => createObject(this.context, namespace, object, write));
+  }
+
+  async update(request: UpdateRequest, write: WriteContext): Promise<Representation> {
+    return this.claimed(write, () => updateObject(this.context, request, write));
+  }
+
+  async delete(request: DeleteRequest, write: WriteContext): Promise<DeleteOutcome> {
+    const { deleted, object } = await this.translated(() =>
+      claimedWrite(
+        this.context,
+        write,
+        () => deleteObject(this.context, request, write),
+        (first) => ({ deleted: first.type === 'delete', object: first.object }),
+      ),
+    );
+    return deleted ? { deleted, uid: this.uidOf(object), object: this.represent(object) } : { deleted, object: this.represent(object) };
+  }
+
+  async deleteCollection(list: ListRequest, write: WriteContext): Promise<Representation[]> {
+    const deleted: Representation[] = [];
+    const onDeleted = (object: StoredObject): number => deleted.push(this.represent(object));
+    await this.translated(() => deleteCollection(this.context, { list, write, onDeleted }));
+    return deleted;
+  }
+
+  async recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
+    this.context.claims.check(claim, kindOf(this.context));
+    const first = await this.translated(() => recallWrite(this.context, claim));
+    return first === undefined ? undefined : { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
+  }
+
+  async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
+    const { store, resource, exactTotalLimit } = this.context;
+    const { page, size, exactTotal } = list;
+    const found = await this.translated(() => store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }));
+    return { ...found, items: found.items.map((item) => this.represent(item)) };
+  }
+
+  async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
+    const { store, resource } = this.context;
+    const { limit, after } = list;
+    const found = await this.translated(() => store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }));
+    return { ...found, items: found.items.map((item) => this.represent(item)) };
+  }
+
+  async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
+    const { store, resource } = this.context;
+    const stream = await this.translated(() => store.stream(resource, { ...listQuery(list), order: list.order }));
+    return { revision: stream.revision, objects: this.represented(stream.objects), close: () => stream.close() };
+  }
+
+  async watch(request: WatchRequest): Promise<WatchStream> {
+    const { bus, resource, codec, watches } = this.context;
+    return this.translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
+  }
+
+  private async *represented(batches: AsyncIterable<StoredObject[]>): AsyncGenerator<Representation[]> {
+    try {
+      for await (const batch of batches) yield batch.map((object) => this.represent(object));
+    } catch (error) {
+      throw this.statusOf(error, { namespace: '', name: '' });
+    }
+  }
+
+  private async claimed(write: WriteContext, run: () => Promise<StoredObject>): Promise<Representation> {
+    return this.represent(await this.translated(() => claimedWrite(this.context, write, run, (first) => first.object)));
+  }
+
+  private async translated<T>(work: () => Promise<T>, key: ObjectKey = { namespace: '', name: '' }): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.statusOf(error, key);
+    }
+  }
+
+  private statusOf(error: unknown, key: ObjectKey): unknown {
+    return statusOf(error, subjectOf(this.context, key));
+  }
+
+  private represent(stored: StoredObject): Representation {
+    return this.context.codec.represent(stored);
+  }
+
+  private uidOf({ body }: StoredObject): string {
+    const { metadata } = JSON.parse(body) as { metadata: { uid?: string } };
+    return metadata.uid ?? '';
+  }
+}

@@ -1,0 +1,204 @@
+import type { Logger } from 'pino';
+import { groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
+import { builtinModels, definitionModel, isDefinition, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
+import type { Change, Store, StoredObject } from '#pkg/storage/index';
+import { InformerBus } from '../informer-bus/informer-bus.ts';
+import { DefinitionCatalog } from './definition-catalog.ts';
+import { DefinitionLock } from './definition-lock.ts';
+import { DefinitionSettler } from './definition-settler.ts';
+import { DefinitionStrategy } from './definition-strategy.ts';
+import { DefinitionTerminator } from './definition-terminator.ts';
+import { InFlightClaims } from './in-flight-claims.ts';
+import { IndexWatch } from './index-watch.ts';
+import { ModelTable } from './model-table.ts';
+import { NameArbiter } from './name-arbiter.ts';
+import { NamespaceSet } from './namespace-set.ts';
+import { defaultNamespace, namespaceStrategy } from './namespace-strategy.ts';
+import type { ModelRegistry, RegisteredModel, ServedResource } from './served-resource.ts';
+import type { Strategy } from './strategy.ts';
+import { systemWrite } from './write-context.ts';
+
+export interface PlatformRegistryOptions {
+  store: Store;
+  log: Logger;
+  /** Matches counted exactly in a filtered page. Default 10 000. */
+  exactTotalLimit?: number;
+  /** Models that need no definition. Default: `builtinModels`. */
+  builtins?: readonly Model[];
+}
+
+/** Starts a registry; resolves when it serves every model there is. */
+export async function createPlatformRegistry(options: PlatformRegistryOptions): Promise<PlatformRegistry> {
+  const registry = new PlatformRegistry(options);
+  try {
+    await registry.start();
+    return registry;
+  } catch (error) {
+    await registry.stop();
+    throw error;
+  }
+}
+
+/**
+ * The models of the platform: the built-in ones and those that definitions declare. It follows the change feed synchronously: whoever has
+ * waited for a revision finds the definitions and namespaces of that revision here.
+ */
+export class PlatformRegistry implements ModelRegistry {
+  private readonly store: Store;
+  private readonly log: Logger;
+  private readonly builtins: readonly Model[];
+  private readonly bus: InformerBus;
+  private readonly catalog: DefinitionCatalog;
+  private readonly namespaces = new NamespaceSet();
+  private readonly table: ModelTable;
+  private readonly terminator: DefinitionTerminator;
+  private readonly arbiter: NameArbiter;
+  private readonly indexWatch: IndexWatch;
+  private readonly undo: (() => void)[] = [];
+  private readonly abort = new AbortController();
+  private isLoaded = false;
+  private isReady = false;
+
+  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels }: PlatformRegistryOptions) {
+    this.store = store;
+    this.log = log;
+    this.builtins = builtins;
+    this.bus = new InformerBus({ changes: store.changes, log });
+    this.catalog = new DefinitionCatalog(builtins);
+    this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, exactTotalLimit }, log);
+    const lock = new DefinitionLock(store);
+    const settler = new DefinitionSettler(store, this.catalog);
+    const strategies = new Map<Model, Strategy>([
+      [definitionModel, new DefinitionStrategy({ store, catalog: this.catalog, settler, lock })],
+      [namespaceModel, namespaceStrategy],
+    ]);
+    for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});
+    const { codec } = this.table.get(groupResource(definitionModel))!.storageContext();
+    this.terminator = new DefinitionTerminator({ store, codec, log, contextOf: (resource) => this.table.get(resource)?.storageContext() });
+    this.arbiter = new NameArbiter({ store, codec, log, catalog: this.catalog, settler, lock });
+    this.indexWatch = new IndexWatch({ store, codec, log, catalog: this.catalog });
+  }
+
+  /** Everything stored is served; false again once it stops. */
+  get ready(): boolean {
+    return this.isReady;
+  }
+
+  get generation(): number {
+    return this.table.generation;
+  }
+
+  find(group: string, version: string, resource: string): ServedResource | undefined {
+    return this.table.get({ group, resource })?.find(version);
+  }
+
+  async findNewest(group: string, version: string, resource: string): Promise<ServedResource | undefined> {
+    await this.catchUp();
+    return this.find(group, version, resource);
+  }
+
+  models(): readonly RegisteredModel[] {
+    return this.table.all().map(({ model, terminating, fromDefinition }) => ({ model, terminating, fromDefinition }));
+  }
+
+  async hasNamespace(name: string): Promise<boolean> {
+    if (this.namespaces.has(name)) return true;
+    await this.catchUp();
+    return this.namespaces.has(name);
+  }
+
+  async start(): Promise<void> {
+    for (const model of this.builtins) await this.store.ensureModel(model);
+    await this.follow(groupResource(namespaceModel), {
+      load: ({ name, body }) => this.namespaces.put(name, body),
+      change: (change) => this.namespaces.apply(change),
+    });
+    await this.follow(groupResource(definitionModel), {
+      load: (stored) => this.putDefinition(stored),
+      change: (change) => this.applyDefinition(change),
+    });
+    // Not before all are known: names are judged next to those of all others.
+    this.isLoaded = true;
+    for (const { definition } of this.catalog.all()) this.attendTo(definition);
+    await this.ensureDefaultNamespace();
+    await this.indexWatch.resume();
+    this.isReady = true;
+  }
+
+  /** Ends all watches and background work; resolves when nothing runs any more. The store stays open. */
+  async stop(): Promise<void> {
+    this.isReady = false;
+    this.abort.abort();
+    for (const undo of this.undo.splice(0)) undo();
+    this.bus.stop();
+    await Promise.all([this.terminator.stop(), this.arbiter.stop(), this.indexWatch.stop()]);
+  }
+
+  /** Loads a model's objects and then hears of every change of them, in order, none missed and none twice. */
+  private async follow(resource: GroupResource, { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void }): Promise<void> {
+    const modelId = await this.store.changes.modelIdOf(resource);
+    if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
+    const early: Change[] = [];
+    // The list may be older or newer than the feed is: what it holds already is passed over.
+    let loaded: number | undefined;
+    const take = (each: Change): void => {
+      if (loaded === undefined) early.push(each);
+      else if (each.revision > loaded) change(each);
+    };
+    this.undo.push(this.bus.observe(modelId, take));
+    const stream = await this.store.stream(resource, { selector: { labels: [], fields: [] }, sort: [], order: 'sort' });
+    for await (const batch of stream.objects) for (const stored of batch) load(stored);
+    loaded = stream.revision;
+    early.forEach(take);
+    if (this.bus.cursor < loaded) await this.store.changes.catchUp();
+  }
+
+  /** What is not known for sure is a 503, never a 404. */
+  private async catchUp(): Promise<void> {
+    try {
+      await this.store.changes.catchUp();
+    } catch (error) {
+      this.log.warn({ err: error }, 'the newest changes cannot be read');
+      throw newServiceUnavailable('the database does not answer at present');
+    }
+  }
+
+  private applyDefinition(change: Change): void {
+    if (change.type !== 'delete') {
+      this.putDefinition(change);
+      return;
+    }
+    const known = this.catalog.remove(change.name);
+    this.table.remove(change.name);
+    if (known !== undefined) this.arbiter.add(known.definition.spec.group);
+  }
+
+  private putDefinition({ name, revision, body }: Pick<StoredObject, 'name' | 'revision' | 'body'>): void {
+    const definition = JSON.parse(body) as CustomResourceDefinition;
+    this.table.apply(definition);
+    if (!isDefinition(definition)) {
+      this.catalog.remove(name);
+      return;
+    }
+    this.catalog.put({ revision, definition });
+    if (this.isLoaded) this.attendTo(definition);
+  }
+
+  /** Whatever there is to be done about a definition in the background. */
+  private attendTo(definition: CustomResourceDefinition): void {
+    this.terminator.add(definition);
+    this.indexWatch.add(definition);
+    this.arbiter.add(definition.spec.group);
+  }
+
+  private async ensureDefaultNamespace(): Promise<void> {
+    if (this.namespaces.has(defaultNamespace)) return;
+    const storage = this.find('', 'v1', 'namespaces')?.storage;
+    try {
+      await storage?.create('', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: defaultNamespace } }, systemWrite(this.abort.signal));
+    } catch (error) {
+      // Another replica starts at the same time.
+      if (!isStatusError(error, 'AlreadyExists')) throw error;
+    }
+  }
+}

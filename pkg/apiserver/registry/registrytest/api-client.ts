@@ -1,0 +1,124 @@
+import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
+import type { ModelRegistry, ResourceStorage, SharedRepresentation, UpdateRequest, WatchSink, WatchStream, WriteContext } from '../served-resource.ts';
+import type { JsonApiObject } from '../strategy.ts';
+
+export const noSelector: Selector = { labels: [], fields: [] };
+
+export interface WriteRecord extends WriteContext {
+  warnings: string[];
+}
+
+/** A write as the handlers would order it; warnings are kept. */
+export function writing(options: Partial<Omit<WriteContext, 'warn'>> = {}): WriteRecord {
+  const warnings: string[] = [];
+  return {
+    user: { name: 'test', uid: '', groups: [] },
+    dryRun: false,
+    fieldValidation: 'Warn',
+    signal: new AbortController().signal,
+    warn: (text) => warnings.push(text),
+    warnings,
+    ...options,
+  };
+}
+
+/** What a client of one resource does, in a few words. */
+export class ApiClient {
+  readonly storage: ResourceStorage;
+
+  constructor(storage: ResourceStorage) {
+    this.storage = storage;
+  }
+
+  /** Waits for nothing: the resource must be served. */
+  static of(registry: ModelRegistry, group: string, version: string, resource: string): ApiClient {
+    const served = registry.find(group, version, resource);
+    if (served === undefined) throw new Error(`${resource}.${group}/${version} is not served`);
+    return new ApiClient(served.storage);
+  }
+
+  async create(object: JsonObject, context: WriteContext = writing(), namespace = ''): Promise<JsonApiObject> {
+    return parse((await this.storage.create(namespace, object, context)).text);
+  }
+
+  async get(name: string, namespace = ''): Promise<JsonApiObject> {
+    return parse((await this.storage.get({ namespace, name })).text);
+  }
+
+  /** As PUT: the whole object. */
+  async put(object: JsonObject, context: WriteContext = writing(), more: Partial<UpdateRequest> = {}): Promise<JsonApiObject> {
+    const { name, namespace = '' } = object['metadata'] as unknown as ApiObject['metadata'];
+    return this.update({ key: { namespace, name }, transform: () => object, ...more }, context);
+  }
+
+  /** As PATCH: a change of what is there. */
+  async patch(name: string, change: (object: JsonApiObject) => void, context: WriteContext = writing(), more: Partial<UpdateRequest> = {}): Promise<JsonApiObject> {
+    const transform = (current: JsonApiObject): JsonObject => {
+      delete current.metadata.resourceVersion;
+      change(current);
+      return current;
+    };
+    return this.update({ key: { namespace: '', name }, transform, ...more }, context);
+  }
+
+  async delete(name: string, context: WriteContext = writing(), namespace = ''): Promise<{ deleted: boolean; object: JsonApiObject }> {
+    const { deleted, object } = await this.storage.delete({ key: { namespace, name }, preconditions: {} }, context);
+    return { deleted, object: parse(object.text) };
+  }
+
+  async names(selector: Selector = noSelector): Promise<string[]> {
+    const stream = await this.storage.stream({ selector, sort: [], order: 'sort', signal: new AbortController().signal });
+    const names: string[] = [];
+    for await (const batch of stream.objects) names.push(...batch.map(({ name }) => name));
+    return names;
+  }
+
+  async watch(after: number, selector: Selector = noSelector, namespace?: string): Promise<Recorder> {
+    const recorder = new Recorder();
+    recorder.stream = await this.storage.watch({ selector, after, sink: recorder, ...(namespace === undefined ? {} : { namespace }) });
+    return recorder;
+  }
+
+  private async update(request: Pick<UpdateRequest, 'key' | 'transform'> & Partial<UpdateRequest>, context: WriteContext): Promise<JsonApiObject> {
+    return parse((await this.storage.update({ subresource: '', preconditions: {}, ...request }, context)).text);
+  }
+}
+
+/** Keeps what a watch is told. */
+export class Recorder implements WatchSink {
+  readonly events: { type: string; object: JsonApiObject; shared: SharedRepresentation }[] = [];
+  ended: string | undefined;
+  stream: WatchStream | undefined;
+
+  event(type: string, shared: SharedRepresentation): void {
+    this.events.push({ type, object: parse(shared.text()), shared });
+  }
+
+  end(reason: string): void {
+    this.ended = reason;
+  }
+
+  /** `ADDED a` */
+  lines(): string[] {
+    return this.events.map(({ type, object }) => `${type} ${object.metadata.name}`);
+  }
+}
+
+export function parse(text: string): JsonApiObject {
+  return JSON.parse(text) as JsonApiObject;
+}
+
+export function revisionOf({ metadata }: ApiObject): number {
+  return Number(metadata.resourceVersion);
+}
+
+/** Resolves when the condition holds; fails after ten seconds. */
+export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('the condition does not come to hold');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+}

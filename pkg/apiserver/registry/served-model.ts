@@ -1,0 +1,124 @@
+import { builtinIndexes, groupResource, type GroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import type { Store } from '#pkg/storage/index';
+import type { InformerBus } from '../informer-bus/informer-bus.ts';
+import { WatchGroup } from '../informer-bus/watch-group.ts';
+import { equalJson } from '../schema/json-value.ts';
+import { compileSchemaValidator, type SchemaValidator } from '../schema/schema-validator.ts';
+import type { InFlightClaims } from './in-flight-claims.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+import type { ModelContext } from './model-context.ts';
+import { ModelStorage } from './model-storage.ts';
+import type { NamespaceSet } from './namespace-set.ts';
+import type { ServedResource } from './served-resource.ts';
+import type { Strategy } from './strategy.ts';
+import { VersionCodec } from './version-codec.ts';
+
+/** What all served models share. */
+export interface ServingHouse {
+  store: Store;
+  bus: InformerBus;
+  claims: InFlightClaims;
+  namespaces: NamespaceSet;
+  exactTotalLimit: number;
+}
+
+export interface ServedModelOptions {
+  house: ServingHouse;
+  model: Model;
+  strategy?: Strategy;
+  fromDefinition: boolean;
+  terminating: boolean;
+  /** What was served under this name so far: what did not change is taken over. */
+  predecessor?: ServedModel;
+}
+
+interface ServedVersion {
+  version: ModelVersion;
+  validator: SchemaValidator;
+  context: ModelContext;
+  resource: ServedResource;
+}
+
+/** One form of one model, as it is served: it never changes, but for coming to its end. */
+export class ServedModel {
+  readonly model: Model;
+  readonly resource: GroupResource;
+  readonly fromDefinition: boolean;
+  private readonly versions = new Map<string, ServedVersion>();
+  private readonly watches = new WatchGroup();
+  private isTerminating: boolean;
+
+  constructor({ house, model, strategy = {}, fromDefinition, terminating, predecessor }: ServedModelOptions) {
+    this.model = model;
+    this.resource = groupResource(model);
+    this.fromDefinition = fromDefinition;
+    this.isTerminating = terminating;
+    const validators = new Map(model.versions.map((version) => [version.name, predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema)]));
+    const common = {
+      ...house,
+      model,
+      resource: this.resource,
+      strategy,
+      queue: new KeyedQueue(),
+      watches: this.watches,
+      createRefusal: (namespace: string) => this.createRefusal(house, namespace),
+    };
+    for (const version of model.versions) {
+      const codec = new VersionCodec(model, version, ({ name }) => validators.get(name)!);
+      const context: ModelContext = { ...common, version, codec };
+      this.versions.set(version.name, { version, validator: codec.validator, context, resource: this.resourceOf(context) });
+    }
+  }
+
+  get terminating(): boolean {
+    return this.isTerminating;
+  }
+
+  /** Undefined for a version that is not there or not served. */
+  find(name: string): ServedResource | undefined {
+    const found = this.versions.get(name);
+    return found?.version.served === true ? found.resource : undefined;
+  }
+
+  /** Of the storage version, served or not: for the server's own work. */
+  storageContext(): ModelContext {
+    return this.versions.get(this.model.storageVersion)!.context;
+  }
+
+  /** From now on nothing is created; what is there goes. */
+  terminate(): void {
+    this.isTerminating = true;
+    for (const each of this.versions.values()) each.resource = this.resourceOf(each.context);
+  }
+
+  /** Ends its watches, and those that are about to start. */
+  retire(reason: string): void {
+    this.watches.end(reason);
+  }
+
+  private validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
+    const known = this.versions.get(name);
+    return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;
+  }
+
+  private resourceOf(context: ModelContext): ServedResource {
+    return {
+      model: this.model,
+      version: context.version,
+      resource: this.resource,
+      storage: new ModelStorage(context),
+      indexes: [...builtinIndexes, ...this.model.indexes],
+      terminating: this.isTerminating,
+    };
+  }
+
+  private createRefusal({ namespaces }: ServingHouse, namespace: string): string | undefined {
+    if (this.isTerminating) return 'create not allowed while custom resource definition is terminating';
+    return namespaces.isTerminating(namespace) ? `unable to create new content in namespace ${namespace} because it is being terminated` : undefined;
+  }
+}
+
+/** Interfaces have no index signature; a schema is JSON all the same. */
+function asJson(schema: ModelVersion['schema']): Parameters<typeof equalJson>[0] {
+  return schema as unknown as Parameters<typeof equalJson>[0];
+}

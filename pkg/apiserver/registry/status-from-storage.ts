@@ -1,0 +1,66 @@
+import {
+  newAlreadyExists, newConflict, newExpired, newInternalError, newInvalid, newNotFound, newServiceUnavailable, newTimeout, newTooManyRequests, newUnknownPath,
+  type GroupResource, type StatusError,
+} from '#pkg/apimachinery/index';
+import { isStorageError, type StorageError } from '#pkg/storage/index';
+
+/** What a failing write or read was about. */
+export interface StorageSubject {
+  resource: GroupResource;
+  kind: string;
+  /** '' where it was about no single object. */
+  name: string;
+  namespace: string;
+}
+
+export const objectModified = 'the object has been modified; please apply your changes to the latest version and try again';
+
+/** The answer to whatever the store threw: a StorageError or a wait given up becomes a StatusError; anything else is a fault of ours, and stays what it is. */
+export function statusOf(error: unknown, subject: StorageSubject): unknown {
+  if (isStorageError(error)) return statusFromStorage(error, subject);
+  const isAbort = typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
+  return isAbort ? newTimeout('the request was given up before it was done') : error;
+}
+
+/** The answer to a failure of the store: the only place where one becomes the other. */
+export function statusFromStorage(error: StorageError, subject: StorageSubject): StatusError {
+  const { resource, kind, name, namespace } = subject;
+  switch (error.code) {
+    case 'AlreadyExists':
+      return newAlreadyExists(resource, name);
+    case 'NotFound':
+      return newNotFound(resource, name);
+    case 'Conflict':
+      return newConflict(resource, name, objectModified);
+    case 'UniqueClash':
+      return newUniqueClash(error, subject);
+    case 'InvalidKey':
+      return newInvalid({ group: resource.group, kind }, name, error.causes);
+    case 'IndexNotReady':
+      return newServiceUnavailable(`the index "${error.index ?? ''}" of ${resource.resource} is still being built`, 5);
+    case 'NamespaceNotFound':
+      return newNotFound({ group: '', resource: 'namespaces' }, namespace);
+    case 'NamespaceNotEmpty':
+      return newConflict(resource, name, 'the namespace is not empty: delete the objects in it first');
+    case 'ClaimTaken':
+      // Whoever wrote under a claim recalls it; who comes here lost it between.
+      return newConflict(resource, name, 'a request with this Idempotency-Key has been carried out');
+    case 'ModelNotFound':
+      return newUnknownPath();
+    case 'Compacted':
+      return newExpired('the resource version of the request is no longer kept: list again');
+    case 'Overloaded':
+      return newTooManyRequests('too many writes are waiting: try again later');
+    case 'Timeout':
+      return newTimeout('the request did not complete within the time allowed');
+    case 'Unavailable':
+      return newServiceUnavailable('the database does not answer at present');
+    default:
+      return newInternalError(error);
+  }
+}
+
+function newUniqueClash({ index = '' }: StorageError, { resource, name }: StorageSubject): StatusError {
+  const message = `another object has the same value of the unique index "${index}"`;
+  return newConflict(resource, name, message, [{ reason: 'FieldValueDuplicate', message, field: index }]);
+}

@@ -1,0 +1,31 @@
+import type { ApiObject, JsonObject, StatusCause } from '#pkg/apimachinery/index';
+import type { StoredObject } from '#pkg/storage/index';
+import type { WriteContext } from './served-resource.ts';
+
+export type JsonApiObject = ApiObject & JsonObject;
+
+/** A write that is ready for the store; `object` is in the storage version's form and may still be changed. */
+export interface WriteIntent {
+  type: 'create' | 'update' | 'delete';
+  object: JsonApiObject;
+  /** What it was computed from; absent on create. */
+  from?: StoredObject;
+  dryRun: boolean;
+  signal: AbortSignal;
+}
+
+/**
+ * What one kind does differently on the common way of a write; every step is optional.
+ * Source: k8s.io/apiserver, registry/rest strategies.
+ */
+export interface Strategy {
+  /** After system fields are set, before validation; changes `object` in place. */
+  prepareForCreate?(object: JsonApiObject): void;
+  prepareForUpdate?(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void;
+  /** Before finalizers are looked at, once: not for an object that is being deleted already. May refuse with a StatusError. */
+  prepareForDelete?(object: JsonApiObject): void;
+  /** What is wrong beyond metadata and schema. */
+  validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): StatusCause[];
+  /** Does the write, around it what must be done with it. May run several times, with what a new attempt computed. */
+  commit?(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject>;
+}

@@ -1,0 +1,114 @@
+import { fieldError, newConflict, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
+import { isStorageError, type StoredObject } from '#pkg/storage/index';
+import { cloneJson, equalJson } from '../schema/json-value.ts';
+import { isSameObject } from './no-op.ts';
+import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
+import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
+import { checkPreconditions, pinsRevision } from './preconditions.ts';
+import { checkIdentity, readBody } from './read-body.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
+import type { Preconditions, UpdateRequest, WriteContext } from './served-resource.ts';
+import { objectModified, statusFromStorage } from './status-from-storage.ts';
+import type { JsonApiObject } from './strategy.ts';
+import { withWarn } from './write-context.ts';
+import { refuse, validateObject, validateStatus } from './validate-object.ts';
+
+/**
+ * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes between is met by a new
+ * attempt, or by 409 (412) if the client meant one revision. A change that is none is not written. A deleting object that loses its last
+ * finalizer is deleted by this very write.
+ */
+export async function updateObject(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
+  const once = onceEach(write);
+  try {
+    return await retryOnConflict(context.queue, request.key, write.signal, () => updateOnce(context, request, once));
+  } catch (error) {
+    if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    throw statusFromStorage(error, subjectOf(context, request.key));
+  }
+}
+
+async function updateOnce(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
+  const { key, subresource, preconditions } = request;
+  const { store, resource, codec, strategy } = context;
+  const from = await store.get(resource, key);
+  if (from === undefined) throw newNotFound(resource, key.name);
+  const old = codec.decode(from);
+  checkPreconditions(context, preconditions, old.metadata);
+  const body = request.transform(cloneJson(old) as JsonApiObject);
+  checkIdentity(context, body, key);
+  const sent = readBody(context, body, write);
+  const { resourceVersion, uid } = sent.metadata;
+  const inBody = present({ resourceVersion, uid });
+  checkPreconditions(context, inBody, old.metadata);
+
+  const object = subresource === 'status' ? withNewStatus(sent, old) : withNewContent(context, sent, old);
+  strategy.prepareForUpdate?.(object, old, subresource);
+  if (subresource === 'status') validateStatus(context, object, old);
+  else validateObject(context, object, write, old);
+  refuse(context, object, newFinalizerCauses(object.metadata, old.metadata));
+  if (contentChanged(context, object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+
+  const stored = codec.toStored(object);
+  if (isSameObject(stored, codec.storedForm(from, old))) return from;
+  const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
+  const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
+  try {
+    return await (strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());
+  } catch (error) {
+    const isPinned = pinsRevision(preconditions) || pinsRevision(inBody);
+    if (isPinned && isStorageError(error, 'Conflict')) throw newConflict(resource, key.name, objectModified);
+    throw error;
+  }
+}
+
+/** The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path. */
+function withNewContent({ version }: ModelContext, sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
+  const object = { ...sent, metadata: changedObjectMeta(sent.metadata, old.metadata) } as JsonApiObject;
+  return version.subresources.status ? withStatusOf(object, old) : object;
+}
+
+/** The wanted object on `/status`: all but status is the old one. */
+function withNewStatus(sent: JsonApiObject, old: JsonApiObject): JsonApiObject {
+  return withStatusOf({ ...(cloneJson(old) as JsonApiObject), metadata: statusObjectMeta(sent.metadata, old.metadata) } as JsonApiObject, sent);
+}
+
+function withStatusOf(target: JsonApiObject, source: JsonApiObject): JsonApiObject {
+  const { status: _, ...object } = target;
+  const { status } = source;
+  return (status === undefined ? object : { ...object, status: cloneJson(status) }) as JsonApiObject;
+}
+
+function contentChanged({ version }: ModelContext, object: JsonApiObject, old: JsonApiObject): boolean {
+  return !equalJson(content(object, version.subresources.status), content(old, version.subresources.status));
+}
+
+function content(object: JsonApiObject, statusApart: boolean): JsonObject {
+  const { metadata: _, ...rest } = object;
+  if (!statusApart) return rest;
+  const { status: _status, ...spec } = rest;
+  return spec;
+}
+
+function newFinalizerCauses(meta: ObjectMeta, old: ObjectMeta): ReturnType<typeof fieldError.forbidden>[] {
+  if (old.deletionTimestamp === undefined) return [];
+  const added = (meta.finalizers ?? []).filter((finalizer) => old.finalizers?.includes(finalizer) !== true);
+  if (added.length === 0) return [];
+  const shown = JSON.stringify(added).slice(0, 200);
+  return [fieldError.forbidden('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`)];
+}
+
+/** A new attempt finds the same to warn of. */
+function onceEach(write: WriteContext): WriteContext {
+  const said = new Set<string>();
+  const warn = (text: string): void => {
+    if (said.has(text)) return;
+    said.add(text);
+    write.warn(text);
+  };
+  return withWarn(write, warn);
+}
+
+function present({ resourceVersion, uid }: { resourceVersion: string | undefined; uid: string | undefined }): Preconditions {
+  return { ...(resourceVersion === undefined ? {} : { resourceVersion }), ...(uid === undefined ? {} : { uid }) };
+}

@@ -1,0 +1,18 @@
+import { systemMasters, type UserInfo } from '#pkg/identity/index';
+import type { WriteContext } from './served-resource.ts';
+
+/** Who the platform is when it writes on its own behalf. */
+export const systemUser: UserInfo = { name: 'system:apiserver', uid: '', groups: [systemMasters] };
+
+export function systemWrite(signal: AbortSignal): WriteContext {
+  return { user: systemUser, dryRun: false, fieldValidation: 'Ignore', warn: () => {}, signal };
+}
+
+export function withWarn(write: WriteContext, warn: (text: string) => void): WriteContext {
+  return { ...withoutClaim(write), warn, ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }) };
+}
+
+export function withoutClaim(write: WriteContext): WriteContext {
+  const { user, dryRun, fieldValidation, signal } = write;
+  return { user, dryRun, fieldValidation, signal, warn: (text) => write.warn(text) };
+}

@@ -1,0 +1,30 @@
+import type { JsonSchema } from '#pkg/apimachinery/index';
+
+/** The fields of every resource, which its schema describes only in part. */
+const RESOURCE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+export function isResourceField(key: string): boolean {
+  return RESOURCE_FIELDS.has(key);
+}
+
+export function isEmbeddedResource(schema: JsonSchema): boolean {
+  return schema['x-kubernetes-embedded-resource'] === true;
+}
+
+export function preservesUnknownFields(schema: JsonSchema): boolean {
+  return schema['x-kubernetes-preserve-unknown-fields'] === true;
+}
+
+/** The schema of one declared field; own properties only, so that `constructor` finds nothing. */
+export function propertySchema(schema: JsonSchema, key: string): JsonSchema | undefined {
+  const properties = schema.properties;
+  return properties && key !== '__proto__' && Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+/** The schema a field's value must follow: `'any'` where every value is welcome, undefined where the field is unknown. */
+export function childSchema(schema: JsonSchema, key: string): JsonSchema | 'any' | undefined {
+  const property = propertySchema(schema, key);
+  if (property !== undefined) return property;
+  const additional = schema.additionalProperties;
+  return additional === true ? 'any' : additional || undefined;
+}

@@ -1,0 +1,101 @@
+import { fieldError, isJsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { propertySchema } from './child-schema.ts';
+import { isSet } from './schema-keywords.ts';
+
+/** What a combination may not say: it only restricts values, the node around it says what they are. */
+const OUTSIDE_ONLY = [
+  'type',
+  'title',
+  'description',
+  'default',
+  'nullable',
+  'additionalProperties',
+  'x-kubernetes-preserve-unknown-fields',
+  'x-kubernetes-embedded-resource',
+  'x-kubernetes-int-or-string',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-map-type',
+] as const;
+
+export interface Branch {
+  schema: unknown;
+  path: string;
+  /** Why this is no schema at all. */
+  fault?: string;
+  /** One of the two types of an int-or-string, where a type is allowed. */
+  typed: boolean;
+  /** Says something of the same value as the node, not of a field or an item. */
+  same: boolean;
+}
+
+export interface BranchOptions {
+  /** Fields and items too, which inside a combination are parts of it. */
+  nested?: boolean;
+  /** The node is an int-or-string: generators write `anyOf: [{type: integer}, {type: string}]` beside it. */
+  intOrString?: boolean;
+}
+
+/** The parts of allOf, anyOf, oneOf and not. */
+export function combinationBranches(schema: JsonSchema, path: string, { nested = false, intOrString = false }: BranchOptions = {}): Branch[] {
+  const branches: Branch[] = [];
+  for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const parts: unknown = schema[keyword];
+    const at = `${path}.${keyword}`;
+    if (!isSet(parts)) continue;
+    if (!Array.isArray(parts)) branches.push({ schema: parts, path: at, fault: 'must be an array of schemas', typed: false, same: true });
+    else {
+      const typed = intOrString && keyword === 'anyOf' && isIntOrString(parts);
+      parts.forEach((part: unknown, index) => branches.push({ schema: part, path: `${at}[${index}]`, typed, same: true }));
+    }
+  }
+  if (isSet(schema.not)) branches.push({ schema: schema.not, path: `${path}.not`, typed: false, same: true });
+  if (!nested) return branches;
+  if (isSet(schema.items)) branches.push({ schema: schema.items, path: `${path}.items`, typed: false, same: false });
+  const properties: unknown = schema.properties;
+  if (isJsonObject(properties)) {
+    for (const [name, part] of Object.entries(properties)) {
+      branches.push({ schema: part, path: `${path}.properties[${name.slice(0, 320)}]`, typed: false, same: false });
+    }
+  } else if (isSet(properties)) {
+    branches.push({ schema: properties, path: `${path}.properties`, fault: 'must be an object of schemas', typed: false, same: false });
+  }
+  return branches;
+}
+
+export function nestedCauses(schema: Record<string, unknown>, path: string, typed: boolean): StatusCause[] {
+  const said = OUTSIDE_ONLY.filter((keyword) => !(typed && keyword === 'type') && !isEmpty(keyword, schema[keyword]));
+  return said.map((keyword) => fieldError.forbidden(`${path}.${keyword}`, 'must be empty to be structural'));
+}
+
+/** As a Go struct would be: absent, '' or false. Only `additionalProperties` and `default` mean something when false. */
+function isEmpty(keyword: (typeof OUTSIDE_ONLY)[number], value: unknown): boolean {
+  return !isSet(value) || ((value === '' || value === false) && keyword !== 'default' && keyword !== 'additionalProperties');
+}
+
+/** Every field and item a combination speaks of must be declared by the node around it. */
+export function completenessCauses(schema: JsonSchema, path: string): StatusCause[] {
+  return combinationBranches(schema, path).flatMap((branch) => undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path }));
+}
+
+function undeclared(part: JsonSchema, node: JsonSchema, at: { path: string; branch: string }): StatusCause[] {
+  const causes = combinationBranches(part, at.branch).flatMap((inner) => undeclared(inner.schema as JsonSchema, node, { path: at.path, branch: inner.path }));
+  if (part.items) {
+    const inner = { path: `${at.path}.items`, branch: `${at.branch}.items` };
+    if (node.items) causes.push(...undeclared(part.items, node.items, inner));
+    else causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
+  }
+  for (const [name, value] of Object.entries(part.properties ?? {})) {
+    const inner = { path: `${at.path}.properties[${name}]`, branch: `${at.branch}.properties[${name}]` };
+    const additional = node.additionalProperties;
+    const declared = propertySchema(node, name) ?? (typeof additional === 'object' ? additional : undefined);
+    if (declared) causes.push(...undeclared(value, declared, inner));
+    else if (additional !== true) causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
+  }
+  return causes;
+}
+
+function isIntOrString(parts: unknown[]): boolean {
+  const types = parts.map((part) => (isJsonObject(part) && Object.keys(part).length === 1 ? part['type'] : undefined));
+  return types.length === 2 && types[0] === 'integer' && types[1] === 'string';
+}

@@ -1,0 +1,12 @@
+/** A key may hold megabytes and is repeated in every cause below it. */
+const LONGEST_SHOWN_KEY = 320;
+
+/** `spec` + `title` = `spec.title`; keys longer than 320 characters are shortened. */
+export function childPath(parent: string, key: string): string {
+  const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
+  return parent === '' ? shown : `${parent}.${shown}`;
+}
+
+export function itemPath(parent: string, index: number): string {
+  return `${parent}[${index}]`;
+}

@@ -1,0 +1,40 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+
+/** Deep equality; the order of keys does not matter. */
+export function equalJson(a: JsonValue | undefined, b: JsonValue | undefined): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]));
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && equalJson(a[key], b[key]));
+}
+
+export function cloneJson(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(cloneJson);
+  if (!isJsonObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    // Assigning `__proto__` would set the prototype instead of a field.
+    if (key !== '__proto__') copy[key] = cloneJson(item);
+  }
+  return copy;
+}
+
+/** JSON text with sorted keys: equal values have equal texts. Undefined members are left out. */
+export function canonicalJson(value: JsonValue | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value ?? null);
+  const members = Object.keys(value)
+    .filter((key) => value[key] !== undefined)
+    .toSorted()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
+  return `{${members.join(',')}}`;
+}
+
+/** Is this a value JSON can carry, nested at most `depth` levels? False for cycles, functions, undefined, NaN and class instances. */
+export function isJsonValue(value: unknown, depth = 100): value is JsonValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || depth === 0) return false;
+  return Object.values(value).every((item) => isJsonValue(item, depth - 1));
+}

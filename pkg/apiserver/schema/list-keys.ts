@@ -1,0 +1,37 @@
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
+import { canonicalJson } from './json-value.ts';
+
+export type ItemKey = (item: JsonValue) => string;
+
+/** How items of this list are told apart: by their keys (map), by themselves (set); undefined where order is all (atomic). */
+export function itemKeyOf(schema: JsonSchema): ItemKey | undefined {
+  if (schema['x-kubernetes-list-type'] === 'set') return canonicalJson;
+  if (schema['x-kubernetes-list-type'] !== 'map') return undefined;
+  return (item) => canonicalJson(keysOf(item, schema));
+}
+
+/** What a duplicate is reported as: the item of a set, the keys of a map's item. */
+export function duplicateValue(item: JsonValue, schema: JsonSchema): JsonValue {
+  return schema['x-kubernetes-list-type'] === 'map' ? keysOf(item, schema) : item;
+}
+
+/** Keys of all items that are in the list twice or more. */
+export function duplicateKeys(list: readonly JsonValue[], keyOf: ItemKey): Set<string> {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const item of list) {
+    const key = keyOf(item);
+    (seen.has(key) ? twice : seen).add(key);
+  }
+  return twice;
+}
+
+function keysOf(item: JsonValue, schema: JsonSchema): JsonObject {
+  const keys: JsonObject = {};
+  if (!isJsonObject(item)) return keys;
+  for (const name of schema['x-kubernetes-list-map-keys'] ?? []) {
+    const value = Object.hasOwn(item, name) ? item[name] : undefined;
+    if (value !== undefined && name !== '__proto__') keys[name] = value;
+  }
+  return keys;
+}

@@ -1,0 +1,88 @@
+import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { applyResourceDefaults } from './apply-defaults.ts';
+import { propertySchema } from './child-schema.ts';
+import { LeafValidators } from './leaf-validators.ts';
+import { pruneResource } from './prune.ts';
+import { hasValidationRules } from './validation-rules.ts';
+import { ValidationWalk } from './validation-walk.ts';
+
+/** What one version's schema does to its objects. All of it is synchronous and linear in the object. */
+export interface SchemaValidator {
+  /**
+   * Removes fields the schema does not know, in place.
+   *
+   * @returns their JSON paths (`spec.bogus`, `spec.list[0].x`), at most 100.
+   */
+  prune(object: JsonObject): string[];
+  /** Fills in defaults, in place; a null that is not allowed becomes the default or goes. */
+  applyDefaults(object: JsonObject): void;
+  /**
+   * Causes of a 422, at most 100; none if the object is valid. The object is not changed.
+   *
+   * With `old`, what was invalid before and did not change passes (see ValidationWalk for the rules of that).
+   */
+  validate(object: JsonObject, old?: JsonObject): StatusCause[];
+  /** The same for the `status` part alone: a spec that is invalid does not keep a controller from reporting. */
+  validateStatus(object: JsonObject, old?: JsonObject): StatusCause[];
+  /** True if the schema or a part of it carries `x-kubernetes-validations`, which are not enforced. */
+  readonly hasRules: boolean;
+}
+
+/**
+ * Makes the validator of a schema that `validateStructuralSchema` finds no fault with, and that does not change from then on.
+ *
+ * It costs nothing now: rules are compiled as the first objects need them. Objects must not be nested deeper than the
+ * decoder allows (100).
+ */
+export function compileSchemaValidator(schema: JsonSchema): SchemaValidator {
+  return new StructuralSchemaValidator(schema);
+}
+
+class StructuralSchemaValidator implements SchemaValidator {
+  readonly #schema: JsonSchema;
+  #leaves: LeafValidators | undefined;
+  #hasRules: boolean | undefined;
+
+  constructor(schema: JsonSchema) {
+    this.#schema = schema;
+  }
+
+  get hasRules(): boolean {
+    this.#hasRules ??= hasValidationRules(this.#schema);
+    return this.#hasRules;
+  }
+
+  prune(object: JsonObject): string[] {
+    return pruneResource(object, this.#schema);
+  }
+
+  applyDefaults(object: JsonObject): void {
+    applyResourceDefaults(object, this.#schema);
+  }
+
+  validate(object: JsonObject, old?: JsonObject): StatusCause[] {
+    return this.#walk((walk) => walk.visitRoot(this.#schema, object, old));
+  }
+
+  validateStatus(object: JsonObject, old?: JsonObject): StatusCause[] {
+    const schema = propertySchema(this.#schema, 'status');
+    const value = statusOf(object);
+    if (schema === undefined || value === undefined) return [];
+    return this.#walk((walk) => walk.visit({ schema, value, old: statusOf(old), path: 'status' }));
+  }
+
+  #walk(visit: (walk: ValidationWalk) => void): StatusCause[] {
+    this.#leaves ??= new LeafValidators();
+    const { meter } = this.#leaves;
+    meter.reset();
+    const walk = new ValidationWalk(this.#leaves);
+    visit(walk);
+    if (!meter.exhausted) return walk.causes;
+    // Past the limit `not: {pattern}` would pass unchecked, so the object as a whole is refused.
+    return [fieldError.invalid('', 'object', 'holds too much text to be matched against the patterns of its schema')];
+  }
+}
+
+function statusOf(object: JsonObject | undefined): JsonObject[string] | undefined {
+  return isJsonObject(object) && Object.hasOwn(object, 'status') ? object['status'] : undefined;
+}
