@@ -14,7 +14,7 @@ export * from './parse-request-info.ts';
 export { readBody, type ReadBodyOptions } from './read-body.ts';
 export type * from './request-context.ts';
 export type * from './request-info.ts';
-export { gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './respond.ts';
+export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './respond.ts';
 export * from './send-stream.ts';
 export * from './filters/chain.ts';
 export * from './filters/with-authentication.ts';

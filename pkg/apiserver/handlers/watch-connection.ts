@@ -1,5 +1,5 @@
 import { formatApiVersion, initialEventsEndAnnotation, type GroupVersionKind, type StatusError } from '#pkg/apimachinery/index';
-import type { RequestContext } from '#pkg/http/index';
+import { beginAnswer, type RequestContext } from '#pkg/http/index';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
 import type { WatchFormat } from './watch-format.ts';
 import type { WatchOptions } from './watch-options.ts';
@@ -53,11 +53,8 @@ export class WatchConnection implements WatchSink {
   begin(): void {
     const { context, format } = this.input;
     if (context.response.headersSent) return;
-    context.response.statusCode = 200;
-    context.response.setHeader('Content-Type', format.contentType);
-    // nginx would hold events back otherwise.
-    context.response.setHeader('X-Accel-Buffering', 'no');
-    context.response.appendHeader('Vary', 'Accept');
+    // The second header is for nginx, which would hold events back otherwise.
+    beginAnswer(context, 200, { 'Content-Type': format.contentType, 'X-Accel-Buffering': 'no', Vary: 'Accept' });
     context.response.flushHeaders();
   }
 

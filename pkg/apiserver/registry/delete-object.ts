@@ -1,11 +1,11 @@
-import { newConflict, newNotFound } from '#pkg/apimachinery/index';
+import { newNotFound } from '#pkg/apimachinery/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
 import { terminatingObjectMeta } from './object-meta-fields.ts';
-import { checkPreconditions, pinsRevision } from './preconditions.ts';
+import { checkPreconditions } from './preconditions.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import type { DeleteRequest, WriteContext } from './served-resource.ts';
-import { objectModified, statusFromStorage } from './status-from-storage.ts';
+import { statusFromStorage } from './status-from-storage.ts';
 
 /** A deletion as it is stored; `object` is the final state, or the one that waits for its finalizers. */
 export interface StoredDeletion {
@@ -40,10 +40,5 @@ async function deleteOnce(context: ModelContext, { key, preconditions }: DeleteR
 
   const type = isHeld ? 'update' : 'delete';
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object, fingerprint: codec.fingerprint, from }, writeOptions(write));
-  try {
-    return { deleted: !isHeld, object: await (strategy.commit?.({ type, object, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit()) };
-  } catch (error) {
-    if (pinsRevision(preconditions) && isStorageError(error, 'Conflict')) throw newConflict(resource, key.name, objectModified);
-    throw error;
-  }
+  return { deleted: !isHeld, object: await (strategy.commit?.({ type, object, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit()) };
 }

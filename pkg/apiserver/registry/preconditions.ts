@@ -17,8 +17,3 @@ export function checkPreconditions({ resource }: ModelContext, { resourceVersion
     throw newConflict(resource, name, objectModified);
   }
 }
-
-/** Is the write meant for one revision only? Then a write that came between is the client's to resolve. */
-export function pinsRevision({ resourceVersion = '', ifMatch = '*' }: Preconditions): boolean {
-  return resourceVersion !== '' || ifMatch !== '*';
-}

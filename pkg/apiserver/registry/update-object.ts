@@ -1,21 +1,21 @@
-import { fieldError, newConflict, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
+import { fieldError, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { cloneJson, equalJson } from '../schema/json-value.ts';
 import { isSameObject } from './no-op.ts';
 import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
 import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
-import { checkPreconditions, pinsRevision } from './preconditions.ts';
+import { checkPreconditions } from './preconditions.ts';
 import { checkIdentity, readBody } from './read-body.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import type { Preconditions, UpdateRequest, WriteContext } from './served-resource.ts';
-import { objectModified, statusFromStorage } from './status-from-storage.ts';
+import { statusFromStorage } from './status-from-storage.ts';
 import type { JsonApiObject } from './strategy.ts';
 import { withWarn } from './write-context.ts';
 import { refuse, validateObject, validateStatus } from './validate-object.ts';
 
 /**
  * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes between is met by a new
- * attempt, or by 409 (412) if the client meant one revision. A change that is none is not written. A deleting object that loses its last
+ * attempt, which ends in 409 (412) if the client meant one revision. A change that is none is not written. A deleting object that loses its last
  * finalizer is deleted by this very write.
  */
 export async function updateObject(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
@@ -39,8 +39,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   checkIdentity(context, body, key);
   const sent = readBody(context, body, write);
   const { resourceVersion, uid } = sent.metadata;
-  const inBody = present({ resourceVersion, uid });
-  checkPreconditions(context, inBody, old.metadata);
+  checkPreconditions(context, present({ resourceVersion, uid }), old.metadata);
 
   const object = subresource === 'status' ? withNewStatus(sent, old) : withNewContent(context, sent, old);
   strategy.prepareForUpdate?.(object, old, subresource);
@@ -53,13 +52,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   if (isSameObject(stored, codec.storedForm(from, old))) return from;
   const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
-  try {
-    return await (strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());
-  } catch (error) {
-    const isPinned = pinsRevision(preconditions) || pinsRevision(inBody);
-    if (isPinned && isStorageError(error, 'Conflict')) throw newConflict(resource, key.name, objectModified);
-    throw error;
-  }
+  return strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit();
 }
 
 /** The wanted object on the main resource: system fields are the old ones, and so is status where it has its own path. */

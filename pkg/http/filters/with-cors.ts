@@ -3,7 +3,7 @@ import { send } from '../respond.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const allowedHeaders = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id';
-const exposedHeaders = 'ETag, Location, Retry-After, Warning, X-Request-Id';
+const exposedHeaders = 'Allow, ETag, Idempotent-Replayed, Location, Retry-After, Warning, X-Request-Id';
 const preflightMaxAgeSeconds = '600';
 
 /**
