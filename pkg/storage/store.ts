@@ -159,8 +159,8 @@ export interface Store {
 
   /** Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is at it. */
   compact(limits: CompactionLimits): Promise<void>;
-  /** Runs `work` while no other replica runs one under the same name. */
-  exclusively<T>(name: string, work: () => Promise<T>): Promise<T>;
+  /** Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. */
+  exclusively<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves if the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -16,10 +16,14 @@ export class DefinitionLock {
   /** Runs `work` under the lock, with everything read that was committed before. StatusError 429 when too many wait. */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return this.queue.run('definitions', signal, () =>
-      this.store.exclusively('definitions', async () => {
-        await this.store.changes.catchUp();
-        return work();
-      }),
+      this.store.exclusively(
+        'definitions',
+        async () => {
+          await this.store.changes.catchUp();
+          return work();
+        },
+        signal,
+      ),
     );
   }
 }

@@ -63,7 +63,7 @@ export class DefinitionTerminator {
       await store.dropModel(resource);
       await rewriteDefinition({ store, codec }, name, withoutCleanup);
       return 'done';
-    });
+    }, signal);
   }
 
   private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<'none' | 'again' | 'more'> {

@@ -201,8 +201,8 @@ describe('deletion', () => {
     await eventually(async () => (await pair.two.registry.findNewest('again.example.com', 'v1', 'things')) === undefined);
     const anew = await define('again.example.com');
     const other = new ApiClient((await pair.two.registry.findNewest('again.example.com', 'v1', 'things'))!.storage);
-    expect(await other.names()).toEqual([]);
     const watch = await other.watch(revisionOf(anew));
+    expect(await other.names()).toEqual([]);
     const created = await things('again.example.com').create(thing('again.example.com', 'new'));
     await pair.two.store.changes.waitFor(revisionOf(created), 5_000);
     expect(watch.lines()).toEqual(['ADDED new']);

@@ -26,7 +26,7 @@ export interface BatchSink {
   /** `first` to `last` are the revisions the batch drew; `changes` those that were used. */
   committed(first: number, last: number, changes: readonly Change[]): void;
   /** Something may have been committed that was not told. */
-  uncertain(): Promise<void>;
+  uncertain(): void;
   /** Forget what is known of these tables. */
   stale(operations: readonly Operation[]): void;
 }
@@ -146,7 +146,7 @@ export class BatchRunner {
       try {
         if (lost !== undefined) await this.#endSession(lost);
         const revisions = await this.#readLog(batch);
-        await sink.uncertain();
+        sink.uncertain();
         const undone = writes.filter((write) => {
           const revision = revisions.get(keyOf(write.operation));
           if (revision !== undefined) write.done(revision);
@@ -155,7 +155,7 @@ export class BatchRunner {
         return revisions.size > 0 ? await this.run(undone, tries) : await this.#again(undone, tries, error);
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
-        if (Date.now() > deadline) throw unavailable(failure);
+        if (Date.now() > deadline) throw new StorageError('Timeout', 'the database does not answer: whether the write was made is not known', { cause: failure });
         await delay(wait);
       }
     }

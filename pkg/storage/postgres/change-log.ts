@@ -8,6 +8,7 @@ import { checkEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
 import type { Operation } from './operation.ts';
 import type { TableCatalog } from './table-catalog.ts';
+import { translated } from './translate-error.ts';
 
 const pollInterval = 500;
 const readRows = 1000;
@@ -119,7 +120,11 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return () => this.#listeners.delete(listener);
   }
 
-  async catchUp(): Promise<number> {
+  catchUp(): Promise<number> {
+    return translated(this.#catchUp());
+  }
+
+  async #catchUp(): Promise<number> {
     const { rows } = await this.#options.pool.query<{ newest: string }>({ name: 'newest', text: 'SELECT max(rev) AS newest FROM platform.change_log' });
     const newest = Number(rows[0]!.newest);
     while (this.#cursor < newest && !this.#stopped) await this.#read();
@@ -133,7 +138,11 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#cursor >= revision;
   }
 
-  async read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+  read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+    return translated(this.#readModel(resource, after));
+  }
+
+  async #readModel(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
     const upTo = this.#cursor;
     const table = await this.#options.catalog.get(resource);
     const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-model', text: readModel, values: [after, upTo, table.id] });
@@ -145,8 +154,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
   }
 
+  /** Asks the database: nothing would tell a watch that it follows an incarnation which another replica dropped. */
   async modelIdOf(resource: GroupResource): Promise<number | undefined> {
-    return (await this.#options.catalog.find(resource))?.id;
+    this.#options.catalog.forget(resource);
+    return (await translated(this.#options.catalog.find(resource)))?.id;
   }
 
   committed(first: number, last: number, changes: readonly Change[]): void {
@@ -155,8 +166,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     else if (last > this.#cursor) this.#wake();
   }
 
-  async uncertain(): Promise<void> {
-    await this.catchUp();
+  uncertain(): void {
+    this.#wake();
   }
 
   stale(operations: readonly Operation[]): void {

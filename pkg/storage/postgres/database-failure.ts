@@ -42,3 +42,7 @@ export function isStaleTable(error: unknown): boolean {
 export function isStatementTimeout(error: unknown): boolean {
   return (error as PostgresError).code === '57014';
 }
+
+export function isLockTimeout(error: unknown): boolean {
+  return (error as PostgresError).code === '55P03';
+}

@@ -22,8 +22,9 @@ import type {
 import { BatchRunner } from './batch-runner.ts';
 import { ChangeLog } from './change-log.ts';
 import { Compactor } from './compaction.ts';
-import { classifyFailure, isStaleTable, isStatementTimeout } from './database-failure.ts';
+import { isStaleTable } from './database-failure.ts';
 import { checkEpoch } from './epoch.ts';
+import { runExclusively } from './exclusive-lock.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
@@ -37,6 +38,7 @@ import { recallWrite } from './recall.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { TableDefiner } from './table-definer.ts';
 import { indexesOf, tableName, type Table } from './table.ts';
+import { translated, translateError } from './translate-error.ts';
 import { WriteBatcher } from './write-batcher.ts';
 import { WriterConnection } from './writer-connection.ts';
 
@@ -126,7 +128,7 @@ export class PostgresStore implements Store {
   }
 
   async hasModel(resource: GroupResource): Promise<boolean> {
-    return (await translated(this.#catalog.find(resource))) !== undefined;
+    return (await this.changes.modelIdOf(resource)) !== undefined;
   }
 
   async indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]> {
@@ -188,15 +190,8 @@ export class PostgresStore implements Store {
     return translated(this.#compactor.run(limits));
   }
 
-  /** A session lock on a connection of its own: it is gone with the process. */
-  async exclusively<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const client = await translated(this.#database.newClient());
-    try {
-      await translated(client.query('SELECT pg_advisory_lock(819, hashtext($1))', [name]));
-      return await work();
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+  exclusively<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return runExclusively(this.#database, name, work, signal);
   }
 
   async ping(): Promise<void> {
@@ -224,7 +219,7 @@ export class PostgresStore implements Store {
     try {
       return await read(await this.#catalog.get(resource));
     } catch (error) {
-      if (!isStaleTable(error) && !isNotReady(error)) throw translate(error);
+      if (!isStaleTable(error) && !isNotReady(error)) throw translateError(error);
     }
     this.#catalog.forget(resource);
     return translated(this.#catalog.get(resource).then(read));
@@ -234,20 +229,4 @@ export class PostgresStore implements Store {
 /** An index may have become ready since the table was remembered. */
 function isNotReady(error: unknown): boolean {
   return error instanceof StorageError && error.code === 'IndexNotReady';
-}
-
-function translated<T>(work: Promise<T>): Promise<T> {
-  return work.catch((error: unknown) => {
-    throw translate(error);
-  });
-}
-
-/** The one place where an error of the database becomes one of the store. */
-function translate(error: unknown): unknown {
-  if (error instanceof StorageError || !(error instanceof Error)) return error;
-  if (error.name === 'AbortError') return error;
-  if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
-  const failure = classifyFailure(error);
-  if (failure === 'split' || error instanceof TypeError) return error;
-  return new StorageError(failure === 'stale' ? 'ModelNotFound' : 'Unavailable', 'the database does not answer', { cause: error });
 }

@@ -55,6 +55,19 @@ export function modelCases(pair: () => StorePair): void {
     await other.write(createOf(model, sampleObject('c')));
   });
 
+  test('a replica that knew a model before it was made anew finds its present incarnation', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('reborn');
+    await store.ensureModel(model);
+    const first = await other.changes.modelIdOf(resourceOf(model));
+    await store.dropModel(resourceOf(model));
+    expect(await other.hasModel(resourceOf(model))).toBe(false);
+    await store.ensureModel(model);
+    const second = await other.changes.modelIdOf(resourceOf(model));
+    expect(second).toBeGreaterThan(first!);
+    expect(await store.changes.modelIdOf(resourceOf(model))).toBe(second);
+  });
+
   test('an index added to existing data is built in the background and then answers for all of it', async () => {
     const { store, other } = pair();
     const before = sampleModel('grown', { indexes: [widgetIndexes.slug] });

@@ -1,0 +1,18 @@
+import { StorageError } from '../storage-error.ts';
+import { classifyFailure, isStatementTimeout } from './database-failure.ts';
+
+/** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
+export function translateError(error: unknown): unknown {
+  if (error instanceof StorageError || !(error instanceof Error) || error instanceof TypeError || error.name === 'AbortError') return error;
+  if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
+  const failure = classifyFailure(error);
+  if (failure === 'split') return error;
+  if (failure === 'stale') return new StorageError('ModelNotFound', 'the model does not exist', { cause: error });
+  return new StorageError('Unavailable', 'the database does not answer', { cause: error });
+}
+
+export function translated<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw translateError(error);
+  });
+}
