@@ -30,7 +30,8 @@ export function parseAccept(header: string): AcceptClause[] {
 
 /**
  * The offer for the client's first clause that has one; the first offer where the client does not care; undefined: 406.
- * A clause with `as=Table` asks for that offer alone, and a clause without never means it.
+ * A clause with `as=Table` asks for that offer alone, and a clause without never means it. Who accepts failures as
+ * `application/problem+json` takes JSON where there is none.
  */
 export function negotiate<T extends Offer>(header: string | undefined, offers: readonly T[]): T | undefined {
   if (header === undefined || header === '' || header === '*/*') return offers[0];
@@ -41,7 +42,8 @@ export function negotiate<T extends Offer>(header: string | undefined, offers: r
     const found = offers.find((offer) => matches(clause, offer) && !refused.some((other) => other.type === offer.type && matches(other, offer)));
     if (found !== undefined) return found;
   }
-  return undefined;
+  const takesProblems = clauses.some(({ type, q }) => q > 0 && type === 'application/problem+json');
+  return takesProblems ? offers.find(({ type, parameters }) => type === 'application/json' && parameters === undefined) : undefined;
 }
 
 function matches(clause: AcceptClause, offer: Offer): boolean {

@@ -17,6 +17,8 @@ describe('negotiate', () => {
     ['*/*', json, 'anything'],
     ['application/*', json, 'a range'],
     ['application/yaml', yaml, 'one type'],
+    ['application/problem+json', json, 'failures as problems, so JSON'],
+    ['application/problem+json;q=0', undefined, 'no problems either'],
     ['APPLICATION/YAML', yaml, 'letter case'],
     ['application/json, */*;q=0.8', json, 'client-node'],
     ['text/html,application/xml;q=0.9,*/*;q=0.8', json, 'a browser'],

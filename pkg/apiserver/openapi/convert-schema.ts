@@ -46,18 +46,17 @@ export function convertSchema(source: JsonSchema, dialect: Dialect): JsonObject 
   return dialect(source, common);
 }
 
-/** An object schema with the fields every object has; what the model says of its metadata is kept beside the reference. */
-export function withObjectFields(schema: JsonObject, metadata: JsonObject): JsonObject {
-  const own = isJsonObject(schema['properties']) ? schema['properties'] : {};
-  const { apiVersion, kind, metadata: restricted, ...others } = own;
-  const restricts = isJsonObject(restricted) && isJsonObject(restricted['properties']) ? [{ properties: restricted['properties'] }] : [];
+/** An object schema with the fields every object has. `metadata` is a schema made of what the model says of its metadata, which may restrict names. */
+export function withObjectFields(schema: JsonObject, metadata: (own: JsonValue | undefined) => JsonObject): JsonObject {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  const { apiVersion, kind, metadata: own, ...others } = properties;
   return {
     ...schema,
     type: 'object',
     properties: {
       apiVersion: describe(apiVersion, 'The group and version of this representation.'),
       kind: describe(kind, 'The type of the resource.'),
-      metadata: { description: 'Standard metadata of the object.', allOf: [metadata, ...restricts] },
+      metadata: { description: 'Standard metadata of the object.', ...metadata(own) },
       ...others,
     },
   };

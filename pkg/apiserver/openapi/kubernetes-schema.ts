@@ -1,4 +1,4 @@
-import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue, type ModelVersion } from '#pkg/apimachinery/index';
+import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue, ModelVersion } from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 
 const extensions = [
@@ -18,6 +18,8 @@ const extensions = [
 /** Clients that know Kubernetes look for these names. No model's schema can have one but in a group made to: then the shared one wins. */
 export const objectMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 export const listMetaName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta';
+export const ownerReferenceName = 'io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference';
+export const managedFieldsName = 'io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry';
 export const statusName = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status';
 export const scaleName = 'io.k8s.api.autoscaling.v1.Scale';
 
@@ -30,7 +32,7 @@ export function schemaName({ group, version, kind }: GroupVersionKind): string {
 /** A model's schema as Kubernetes publishes it: OpenAPI 3.0 with its extensions. */
 export function kubernetesObjectSchema({ schema, selectableFields }: ModelVersion, kind: GroupVersionKind): JsonObject {
   return {
-    ...withObjectFields(convertSchema(schema, kubernetesNode), reference(objectMetaName)),
+    ...withObjectFields(convertSchema(schema, kubernetesNode), metadata),
     'x-kubernetes-group-version-kind': [{ ...kind }],
     ...(selectableFields.length === 0 ? {} : { 'x-kubernetes-selectable-fields': selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, '') })) }),
   };
@@ -60,6 +62,10 @@ function kubernetesNode(source: JsonSchema, common: JsonObject): JsonObject {
     const value: JsonValue | undefined = source[keyword] as JsonValue | undefined;
     if (value !== undefined && value !== null && value !== false) common[keyword] = value;
   }
-  if (source['x-kubernetes-embedded-resource'] !== true) return common;
-  return isJsonObject(common['properties']) ? withObjectFields(common, reference(objectMetaName)) : withObjectFields({ ...common, properties: {} }, reference(objectMetaName));
+  return source['x-kubernetes-embedded-resource'] === true ? withObjectFields(common, metadata) : common;
+}
+
+/** The reference and nothing beside it: `kubectl explain` follows no other form. */
+function metadata(): JsonObject {
+  return { allOf: [reference(objectMetaName)] };
 }

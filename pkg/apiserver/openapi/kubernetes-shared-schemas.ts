@@ -1,6 +1,6 @@
 import type { GroupVersionKind, JsonObject } from '#pkg/apimachinery/index';
 import { scaleKind } from '../handlers/scale-object.ts';
-import { listMetaName, objectMetaName, reference, scaleName, statusName } from './kubernetes-schema.ts';
+import { listMetaName, managedFieldsName, objectMetaName, ownerReferenceName, reference, scaleName, statusName } from './kubernetes-schema.ts';
 
 const text: JsonObject = { type: 'string' };
 const time: JsonObject = { type: 'string', format: 'date-time' };
@@ -10,6 +10,7 @@ const texts: JsonObject = { type: 'object', additionalProperties: { type: 'strin
 
 const ownerReference: JsonObject = {
   type: 'object',
+  description: 'An object that another depends on.',
   required: ['apiVersion', 'kind', 'name', 'uid'],
   properties: {
     apiVersion: { ...text, description: 'API version of the owner.' },
@@ -24,6 +25,7 @@ const ownerReference: JsonObject = {
 
 const managedFields: JsonObject = {
   type: 'object',
+  description: 'The fields that one manager has set.',
   properties: {
     manager: { ...text, description: 'Who manages the fields.' },
     operation: { ...text, description: 'Apply or Update.' },
@@ -54,14 +56,14 @@ const objectMeta: JsonObject = {
     finalizers: { type: 'array', items: { ...text, default: '' }, description: 'Who must let go before the object is removed.', 'x-kubernetes-list-type': 'set', 'x-kubernetes-patch-strategy': 'merge' },
     ownerReferences: {
       type: 'array',
-      items: { allOf: [ownerReference], default: {} },
+      items: { allOf: [reference(ownerReferenceName)], default: {} },
       description: 'Objects this one depends on.',
       'x-kubernetes-list-type': 'map',
       'x-kubernetes-list-map-keys': ['uid'],
       'x-kubernetes-patch-merge-key': 'uid',
       'x-kubernetes-patch-strategy': 'merge',
     },
-    managedFields: { type: 'array', items: { allOf: [managedFields], default: {} }, description: 'Which manager set which fields.', 'x-kubernetes-list-type': 'atomic' },
+    managedFields: { type: 'array', items: { allOf: [reference(managedFieldsName)], default: {} }, description: 'Which manager set which fields.', 'x-kubernetes-list-type': 'atomic' },
   },
 };
 
@@ -113,6 +115,8 @@ const scale: JsonObject = {
 /** Schemas that the documents of all groups hold. */
 export const kubernetesSharedSchemas: Readonly<Record<string, JsonObject>> = {
   [objectMetaName]: objectMeta,
+  [ownerReferenceName]: ownerReference,
+  [managedFieldsName]: managedFields,
   [listMetaName]: listMeta,
   [statusName]: status,
   [scaleName]: scale,

@@ -75,6 +75,18 @@ const schemas: Readonly<Record<string, JsonObject>> = {
       status: { type: 'object', properties: { replicas: count, selector: text } },
     },
   },
+  DeleteOptions: {
+    type: 'object',
+    description: 'Wins over the query, but for dryRun, which either may ask for.',
+    properties: {
+      kind: { const: 'DeleteOptions' },
+      apiVersion: text,
+      preconditions: { type: 'object', description: '409 unless they hold.', properties: { uid: text, resourceVersion: text } },
+      propagationPolicy: { enum: ['Background', 'Foreground', 'Orphan'] },
+      dryRun: { type: 'array', items: { enum: ['All'] } },
+      gracePeriodSeconds: { ...count, description: 'Without effect.' },
+    },
+  },
   JsonPatch: {
     type: 'array',
     description: 'RFC 6902.',

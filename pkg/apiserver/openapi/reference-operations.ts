@@ -140,6 +140,7 @@ export class ReferenceOperations {
     return {
       ...this.head('delete', `Delete a ${this.kind.kind}`),
       parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey'),
+      requestBody: { required: false, content: { 'application/json': { schema: reference('DeleteOptions') } } },
       responses: {
         '200': { description: 'Deleted; or marked for deletion, while finalizers hold the object.', content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } } },
         ...failureResponses(400, 401, 403, 404, 409, 412, 422, 429),

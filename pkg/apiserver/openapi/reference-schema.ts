@@ -1,4 +1,4 @@
-import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 
@@ -8,7 +8,7 @@ const scalars: ReadonlySet<JsonValue | undefined> = new Set(['string', 'integer'
 
 /** A model's schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. */
 export function referenceObjectSchema(schema: JsonSchema, description: string): JsonObject {
-  const { description: own, ...converted } = withObjectFields(convertSchema(schema, referenceNode), reference('ObjectMeta'));
+  const { description: own, ...converted } = withObjectFields(convertSchema(schema, referenceNode), metadata);
   return { description: own ?? description, required: ['apiVersion', 'kind', 'metadata'], ...withRequired(converted) };
 }
 
@@ -68,7 +68,13 @@ function portablePattern(common: JsonObject): void {
 }
 
 function embedded(common: JsonObject): JsonObject {
-  return withRequired(withObjectFields(common, reference('ObjectMeta')));
+  return withRequired(withObjectFields(common, metadata));
+}
+
+/** What a schema says of its names holds beside what holds for all. */
+function metadata(own: JsonValue | undefined): JsonObject {
+  const restrictions = isJsonObject(own) && isJsonObject(own['properties']) ? [{ properties: own['properties'] }] : [];
+  return { allOf: [reference('ObjectMeta'), ...restrictions] };
 }
 
 /** Null passes whatever else is said of the value. */

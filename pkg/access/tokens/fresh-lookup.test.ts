@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { FreshLookup } from './fresh-lookup.ts';
+
+function newLookup(): { lookup: FreshLookup<string>; work: { key: string; end: (value: string) => void; fail: (error: Error) => void }[] } {
+  const work: { key: string; end: (value: string) => void; fail: (error: Error) => void }[] = [];
+  const lookup = new FreshLookup<string>((key) => new Promise((end, fail) => void work.push({ key, end, fail })));
+  return { lookup, work };
+}
+
+const settle = (): Promise<void> => new Promise(setImmediate);
+
+test('who comes while a lookup is under way shares the next one, never that one', async () => {
+  const { lookup, work } = newLookup();
+  const first = lookup.get('a');
+  const others = [lookup.get('a'), lookup.get('a'), lookup.get('a')];
+  expect(work).toHaveLength(1);
+  work[0]!.end('old');
+  expect(await first).toBe('old');
+  await settle();
+  expect(work).toHaveLength(2);
+  work[1]!.end('new');
+  expect(await Promise.all(others)).toEqual(['new', 'new', 'new']);
+});
+
+test('keys do not wait for each other, and nothing is kept', async () => {
+  const { lookup, work } = newLookup();
+  const both = [lookup.get('a'), lookup.get('b')];
+  expect(work.map(({ key }) => key)).toEqual(['a', 'b']);
+  work[1]!.end('b');
+  work[0]!.end('a');
+  expect(await Promise.all(both)).toEqual(['a', 'b']);
+  const again = lookup.get('a');
+  expect(work).toHaveLength(3);
+  work[2]!.end('a again');
+  expect(await again).toBe('a again');
+});
+
+test('a failure is shared by those who asked, and the next one looks anew', async () => {
+  const { lookup, work } = newLookup();
+  const first = lookup.get('a');
+  const second = lookup.get('a');
+  work[0]!.fail(new Error('away'));
+  await expect(first).rejects.toThrow('away');
+  await settle();
+  work[1]!.end('back');
+  expect(await second).toBe('back');
+});
