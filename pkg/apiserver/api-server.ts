@@ -25,6 +25,7 @@ import {
   type HttpServerOptions,
   type MaxInFlight,
 } from '#pkg/http/index';
+import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import { withDiscovery } from './discovery/with-discovery.ts';
@@ -32,21 +33,26 @@ import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
+/** What the server needs to listen. */
 export interface ApiServerOptions {
+  svcVersion: string;
+  log: Logger;
+  metrics: MetricsRegistry;
+  http: ApiHttpOptions;
+}
+
+/** What it needs to serve. */
+export interface ApiParts {
   registry: ModelRegistry;
   /** Asked whether it answers, for `/readyz`; it stays its owner's to close. */
   store: Pick<Store, 'ping'>;
   /** Of all kinds of credentials, as one: the last of a union refuses what none knows. */
   authenticator: RequestAuthenticator;
   authorizer: Authorizer;
-  /** Documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and shrink. */
+  /** Discovery, documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and shrink. */
   endpointGroups?: Iterable<EndpointGroup>;
   /** What must hold, besides the database, before requests are sent here. */
   readyz?: readonly HealthCheck[];
-  svcVersion: string;
-  log: Logger;
-  metrics: MetricsRegistry;
-  http: ApiHttpOptions;
   /** Of the generated API; defaults for what is left out. */
   handlers?: Partial<HandlerOptions>;
 }
@@ -66,25 +72,36 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
 /** Asked by who would end the process if they went unanswered. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 
-/** The content platform over HTTP: filters in front, then the endpoint group that owns the path, else discovery and the generated API of the models. */
+/**
+ * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API of the models.
+ * It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503.
+ */
 export class ApiServer {
+  private readonly options: ApiServerOptions;
   private readonly server: HttpServer;
-  private readonly address: { host: string; port: number };
+  private handler: Handler;
 
   constructor(options: ApiServerOptions) {
-    const { host, port, tls, limits } = options.http;
-    this.address = { host, port };
+    this.options = options;
+    this.handler = startingHandler(options);
+    const { tls, limits } = options.http;
     this.server = new HttpServer({
-      handler: apiHandler(options),
+      handler: (context) => this.handler(context),
       log: options.log,
       ...(tls === undefined ? {} : { tls }),
       ...(limits === undefined ? {} : { limits }),
     });
   }
 
-  /** Resolves when requests are accepted. What the handlers need (registry, store) must be running. */
-  start(): Promise<AddressInfo> {
-    return this.server.listen(this.address);
+  /** Resolves when connections are accepted. */
+  listen(): Promise<AddressInfo> {
+    const { host, port } = this.options.http;
+    return this.server.listen({ host, port });
+  }
+
+  /** Registry and store must be running. */
+  serve(parts: ApiParts): void {
+    this.handler = apiHandler({ ...this.options, ...parts });
   }
 
   /**
@@ -96,7 +113,14 @@ export class ApiServer {
   }
 }
 
-function apiHandler(options: ApiServerOptions): Handler {
+function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handler {
+  const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
+  const groups = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+  const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
+  return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));
+}
+
+function apiHandler(options: ApiServerOptions & ApiParts): Handler {
   const { registry, authenticator, authorizer, log, metrics, http } = options;
   const groups = allGroups(options);
   const open = { isOpen: isOpenEndpoint(groups) };
@@ -126,7 +150,7 @@ function dispatch(groups: Iterable<EndpointGroup>, next: Handler): Handler {
   return (context) => (findEndpointGroup(groups, context.info.path) === undefined ? next(context) : endpoints(context));
 }
 
-function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, metrics }: ApiServerOptions): Iterable<EndpointGroup> {
+function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, metrics }: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
   const database: HealthCheck = { name: 'database', check: () => store.ping() };
   const own = healthEndpoints({ readyz: [database, ...readyz], svcVersion, registry: metrics });
   return {

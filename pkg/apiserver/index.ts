@@ -2,6 +2,9 @@
  * The content platform's API: which models there are, what each verb means, how news reaches watchers, and the server
  * that answers for them.
  */
-export { ApiServer, type ApiHttpOptions, type ApiServerOptions } from './api-server.ts';
+export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
+export { MastersAuthorizer } from './authorization/masters-authorizer.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/handler-options.ts';
+export { Maintenance } from './maintenance/maintenance.ts';
+export { documentEndpoints } from './openapi/document-endpoints.ts';
 export * from './registry/index.ts';

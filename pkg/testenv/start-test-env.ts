@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { ApiServer, createPlatformRegistry, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, MastersAuthorizer, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { BearerAuthenticator } from '#pkg/http/index';
-import { newPersonalToken, systemAuthenticated, systemMasters, type Authorizer, type TokenAuthenticator } from '#pkg/identity/index';
+import { newPersonalToken, systemAuthenticated, systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { createTestDatabase } from './test-database.ts';
 
@@ -74,18 +74,16 @@ async function startServer(database: Database, token: string, handlers: Partial<
   const log = pino({ level: 'silent' });
   const store = await PostgresStore.open({ database, log: silentLog });
   const registry = await createPlatformRegistry({ store, log });
-  const server = new ApiServer({
+  const server = new ApiServer({ svcVersion: '0.0.0-test', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  server.serve({
     registry,
     store,
     authenticator: new BearerAuthenticator(administrator(token)),
-    authorizer: allowMasters,
-    svcVersion: '0.0.0-test',
-    log,
-    metrics: new Registry(),
-    http: { host: '127.0.0.1', port: 0 },
+    authorizer: new MastersAuthorizer(),
+    endpointGroups: documentEndpoints({ registry, svcVersion: '0.0.0-test' }),
     handlers,
   });
-  const { port } = await server.start();
+  const { port } = await server.listen();
   const stop = async (): Promise<void> => {
     await server.stop();
     await registry.stop();
@@ -100,7 +98,3 @@ function administrator(token: string): TokenAuthenticator {
     authenticateToken: async (given) => (given === token ? { name: 'admin', uid: 'admin', groups: [systemMasters, systemAuthenticated] } : undefined),
   };
 }
-
-const allowMasters: Authorizer = {
-  authorize: async ({ user }) => ({ allowed: user.groups.includes(systemMasters), reason: '' }),
-};

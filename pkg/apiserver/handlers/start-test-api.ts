@@ -5,7 +5,7 @@ import { builtinModels } from '#pkg/apis/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { PostgresStore, type Store } from '#pkg/storage/index';
 import { createTestDatabase } from '../../testenv/test-database.ts';
-import { ApiServer, type ApiServerOptions } from '../api-server.ts';
+import { ApiServer, type ApiParts, type ApiServerOptions } from '../api-server.ts';
 import { createPlatformRegistry } from '../registry/index.ts';
 
 export interface Answer {
@@ -48,7 +48,7 @@ export function note(name: string, metadata: JsonObject = {}): JsonObject {
   return { apiVersion: 'blog.example.com/v1', kind: 'Note', metadata: { name, ...metadata }, spec: {} };
 }
 
-export async function startTestApi(options: Partial<ApiServerOptions> = {}): Promise<TestApi> {
+export async function startTestApi(options: Partial<ApiServerOptions & ApiParts> = {}): Promise<TestApi> {
   const testDatabase = await createTestDatabase();
   const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
   const store = await PostgresStore.open({ database, log: silentLog });
@@ -66,21 +66,18 @@ export async function startTestApi(options: Partial<ApiServerOptions> = {}): Pro
 }
 
 /** Another server on a store; it remembers nothing of what was written before its start. */
-export async function startReplica(store: Store, options: Partial<ApiServerOptions> = {}): Promise<TestReplica> {
+export async function startReplica(store: Store, options: Partial<ApiServerOptions & ApiParts> = {}): Promise<TestReplica> {
   const log = pino({ level: 'silent' });
   const registry = await createPlatformRegistry({ store, log, builtins: [...builtinModels, postModel, noteModel] });
-  const server = new ApiServer({
+  const server = new ApiServer({ svcVersion: '2.22.0', log, metrics: new MetricsRegistry(), http: { host: '127.0.0.1', port: 0 }, ...options });
+  server.serve({
     registry,
     store,
     authenticator: { authenticateRequest: (request) => Promise.resolve({ name: String(request.headers['x-user'] ?? 'tester'), uid: '', groups: ['system:authenticated'] }) },
     authorizer: { authorize: () => Promise.resolve({ allowed: true, reason: '' }) },
-    svcVersion: '2.22.0',
-    log,
-    metrics: new MetricsRegistry(),
-    http: { host: '127.0.0.1', port: 0 },
     ...options,
   });
-  const { port } = await server.start();
+  const { port } = await server.listen();
   const url = `http://127.0.0.1:${port}`;
   return {
     url,

@@ -1,10 +1,4 @@
-import { runProgram } from './run-program.ts';
-
-/** The user and group a program runs as. */
-export interface Account {
-  readonly uid: number;
-  readonly gid: number;
-}
+import { runProgram, type Account } from './run-program.ts';
 
 /**
  * Who PostgreSQL runs as when we are root, which it refuses to run as: `postgres` where that user exists, else `nobody`.

@@ -3,7 +3,8 @@ import { chmod, chown, lstat, mkdir, mkdtemp, open, readdir, readFile, realpath,
 import { dirname, isAbsolute, join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
 import type { Log } from '../log.ts';
-import { canEnter, type Account } from './account.ts';
+import { canEnter } from './account.ts';
+import type { Account } from './run-program.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { runProgram } from './run-program.ts';
 

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { DatabaseError, messageOf } from '../database-error.ts';
 import type { Log } from '../log.ts';
-import { postgresAccount, type Account } from './account.ts';
+import { postgresAccount } from './account.ts';
+import type { Account } from './run-program.ts';
 import { CLUSTER_USER, clusterAccount, ensureCluster, listMajors, locateHome, prepareDataDir, rememberHome } from './cluster.ts';
 import { DataDirLock } from './data-dir-lock.ts';
 import { PostmasterLauncher } from './postmaster-launcher.ts';
@@ -50,7 +51,7 @@ export class EmbeddedPostgres {
 
   /** Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running, when it cannot. */
   static async start(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-    if (process.platform === 'win32') throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set DATABASE_URL.');
+    if (process.platform === 'win32') throw new DatabaseError('The embedded PostgreSQL does not run on Windows; set svc.database.url.');
     try {
       return await EmbeddedPostgres.startIn(await prepareDataDir(options.dataDir), options);
     } catch (error) {

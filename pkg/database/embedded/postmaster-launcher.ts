@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { DatabaseError } from '../database-error.ts';
 import type { Log } from '../log.ts';
-import type { Account } from './account.ts';
+import type { Account } from './run-program.ts';
 import { disownPidFile, isPostmaster, readPidFile } from './pid-file.ts';
 import { openPostgresLog, readLogTail } from './postgres-log.ts';
 import { adoptPostmaster, spawnPostmaster, type Postmaster } from './postmaster.ts';

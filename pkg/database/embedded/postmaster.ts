@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from '../database-error.ts';
 import { settledWithin } from '../settled-within.ts';
-import type { Account } from './account.ts';
+import type { Account } from './run-program.ts';
 import { isPostmaster } from './pid-file.ts';
 import { PROGRAM_ENVIRONMENT } from './run-program.ts';
 

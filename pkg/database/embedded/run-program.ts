@@ -1,9 +1,14 @@
 import { execFile } from 'node:child_process';
 import { DatabaseError } from '../database-error.ts';
-import type { Account } from './account.ts';
 
 /** PG* variables of the caller's shell would otherwise steer initdb and postgres. */
 export const PROGRAM_ENVIRONMENT: Readonly<Record<string, string>> = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' };
+
+/** The user and group a program runs as. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 const TIMEOUT_MS = 120_000;
 

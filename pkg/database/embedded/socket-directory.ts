@@ -2,7 +2,8 @@ import { chown, mkdtemp, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseError } from '../database-error.ts';
-import { canEnter, type Account } from './account.ts';
+import { canEnter } from './account.ts';
+import type { Account } from './run-program.ts';
 
 /** What fits the address of a unix socket on every system, the closing zero byte not counted. */
 const LONGEST_PATH = 103;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
-import { runStoreTests, type StorePair } from '../storetest/run-store-tests.ts';
+import { runStoreTests } from '../storetest/run-store-tests.ts';
+import type { StorePair } from '../storetest/store-pair.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 let testDatabase: TestDatabase;

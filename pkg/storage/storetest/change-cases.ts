@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Change } from '../change.ts';
 import { decodeBody } from '../body.ts';
 import type { Store } from '../store.ts';
-import type { StorePair } from './run-store-tests.ts';
+import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
 
 const model = sampleModel('changing', { indexes: [] });

@@ -13,7 +13,7 @@ import {
 } from '#pkg/apimachinery/index';
 import { decodeBody } from '../body.ts';
 import type { ChunkPosition, Store, StoredObject } from '../store.ts';
-import type { StorePair } from './run-store-tests.ts';
+import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
 
 const model = sampleModel('listed', { namespaced: true });

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { decodeBody } from '../body.ts';
 import { parseFieldSelector, builtinIndexes } from '#pkg/apimachinery/index';
 import type { PageQuery, Store } from '../store.ts';
-import type { StorePair } from './run-store-tests.ts';
+import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from './sample-model.ts';
 
 async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { decodeBody } from '../body.ts';
 import type { IdempotencyClaim, StoredObject, Write } from '../store.ts';
-import type { StorePair } from './run-store-tests.ts';
+import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
 
 const model = sampleModel('written');

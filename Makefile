@@ -1,0 +1,27 @@
+.DEFAULT_GOAL := help
+.PHONY: help run build lint test verify clean
+
+help: ## what there is
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+
+run: node_modules ## build what changed and serve: http://127.0.0.1:8090
+	npm start
+
+build: node_modules ## compile into dist
+	npm run build
+
+lint: node_modules ## static checks of the code
+	npm run lint
+
+test: node_modules ## all tests, on a PostgreSQL of their own
+	npm test
+
+verify: node_modules ## types, lint, arrows between wings, lock file, and the documentation, executed
+	npm run verify
+
+clean: ## remove what was built (never data)
+	rm -rf dist coverage
+
+node_modules: package-lock.json
+	npm ci
+	@touch node_modules

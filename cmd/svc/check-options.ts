@@ -1,0 +1,30 @@
+import { isIP } from 'node:net';
+import { isPersonalToken } from '#pkg/identity/index';
+import { OperatorError } from './operator-error.ts';
+import type { Options } from './options/option-table.ts';
+
+/** What no option alone can tell. Throws OperatorError. */
+export function checkOptions(options: Options): void {
+  const token = options['svc.security.initial-admin-token'];
+  if (token !== undefined && !isPersonalToken(token)) {
+    throw new OperatorError(
+      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
+    );
+  }
+  const host = options['svc.server.host'];
+  if (token === undefined && !isLoopback(host)) {
+    throw new OperatorError(`svc.server.host is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);
+  }
+}
+
+/** The one thing `svc apiserver` does not do. */
+export function checkDatabaseUrl(options: Options): void {
+  if (options['svc.database.url'] === undefined) {
+    throw new OperatorError('svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.');
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith('127.');
+  return host === 'localhost' || host === '::1' || /^::ffff:127\.\d+\.\d+\.\d+$/i.test(host);
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { runCommandLine } from './command-line.ts';
+import { explainStartFailure } from './start-failure.ts';
+
+try {
+  process.exit(await runCommandLine(process.argv.slice(2), process.env));
+} catch (error) {
+  const sentence = explainStartFailure(error);
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`svc: ${sentence ?? `The start failed, which is a fault of this program:\n${stack}`}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,49 @@
+import { OperatorError } from '../operator-error.ts';
+import { optionNames, optionTable, type OptionName, type Options } from './option-table.ts';
+import type { Option } from './option.ts';
+import { readConfigFolder } from './read-config-folder.ts';
+import { readEnvironment } from './read-environment.ts';
+import { readFlags } from './read-flags.ts';
+import type { Setting } from './setting.ts';
+
+export interface OptionSources {
+  /** Folder given by `--config`; './config' otherwise, which need not exist. */
+  readonly configFolder?: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly args: readonly string[];
+}
+
+export interface LoadedOptions {
+  readonly options: Options;
+  /** Options that were set away from their default, although they have no effect yet. */
+  readonly forLater: readonly OptionName[];
+}
+
+/**
+ * The options of a start: files, then environment, then flags, the later one winning; an empty value is the default.
+ * Throws OperatorError, one sentence, for an unknown or malformed option in any spelling, an overridden one too.
+ */
+export function loadOptions({ configFolder, environment, args }: OptionSources): LoadedOptions {
+  const settings = [
+    ...readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined }),
+    ...readEnvironment(environment),
+    ...readFlags(args),
+  ];
+  const values = new Map<OptionName, unknown>(optionNames.map((name) => [name, defaultOf(name)]));
+  for (const setting of settings) values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
+  const forLater = optionNames.filter((name) => (optionTable[name] as Option<unknown>).isForLater === true && values.get(name) !== defaultOf(name));
+  return { options: Object.fromEntries(values) as Options, forLater };
+}
+
+function defaultOf(name: OptionName): unknown {
+  const option: Option<unknown> = optionTable[name];
+  return option.default === '' && option.type.label !== 'list' ? undefined : option.type.parse(option.default);
+}
+
+function parse({ name, text, spelling }: Setting): unknown {
+  const { type, isSecret = false }: Option<unknown> = optionTable[name];
+  const value = type.parse(text);
+  if (value !== undefined) return value;
+  const what = isSecret ? 'its value' : JSON.stringify(text.slice(0, 100));
+  throw new OperatorError(`The option ${spelling} is malformed: ${what} is not ${type.expected}.`);
+}

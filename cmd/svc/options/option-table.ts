@@ -1,0 +1,46 @@
+import { choice, duration, integer, listOf, origin, port, size, text, trueOrFalse } from './option-types.ts';
+import type { Option, ValueOf } from './option.ts';
+
+/** Every startup option there is. Names are public: they are kept, or kept working, from release to release. */
+export const optionTable = {
+  'svc.server.port': { type: port, default: '8090', doc: 'Port of the content platform.' },
+  'svc.server.host': { type: text, default: '127.0.0.1', doc: 'Address to listen on; any but loopback needs svc.security.initial-admin-token.' },
+  'svc.server.drain-timeout': { type: duration({ min: '1s', max: '1h' }), default: '30s', doc: 'Time from SIGTERM to the end, for requests under way and everything else.' },
+  'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.', isForLater: true },
+  'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL and of the administrator's token." },
+  'svc.database.url': { type: text, default: '', doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.', isSecret: true },
+  'svc.database.pool-size': { type: integer({ min: 2, max: 1000 }), default: '10', doc: 'Connections of the main pool; about 20 more serve lists, tokens and changes.' },
+  'svc.plugins.dir': { type: text, default: '', doc: 'Folder of plugins.', isForLater: true },
+  'svc.security.initial-admin-token': { type: text, default: '', doc: 'Personal token (pat_...) of the administrator. Empty: one is made.', isSecret: true },
+  'svc.security.initial-admin-password': { type: text, default: '', doc: 'Password of the first administrator.', isSecret: true, isForLater: true },
+  'svc.security.basic-auth.disabled': { type: trueOrFalse, default: 'true', doc: 'Refuse Authorization: Basic.', isForLater: true },
+  'svc.api.max-page-size': { type: integer({ min: 1, max: 10_000 }), default: '1000', doc: 'Largest size of a page of a list; above it is clamped, with a warning.' },
+  'svc.api.max-chunk-size': { type: integer({ min: 1, max: 100_000 }), default: '10000', doc: 'Most objects one chunk (limit) of a list holds.' },
+  'svc.api.exact-total-limit': { type: integer({ min: 1, max: 1_000_000_000 }), default: '10000', doc: 'Matches counted exactly in a list with selectors.' },
+  'svc.api.request-timeout': { type: duration({ min: '1s', max: '1h' }), default: '30s', doc: 'Time for an answer to begin; watches have none.' },
+  'svc.api.max-body-size': { type: size({ min: '1KiB', max: '64MiB' }), default: '3MiB', doc: "Largest request body." },
+  'svc.storage.log-max-size': { type: size({ min: '1MiB', max: '1024TiB' }), default: '1GiB', doc: 'History of changes is cut to this size, whatever its age.' },
+  'svc.storage.log-min-age': { type: duration({ min: '10m' }), default: '10m', doc: 'History of changes younger than this is kept.' },
+  'svc.http.cors.allowed-origins': { type: listOf(origin), default: '', doc: 'Origins whose pages may call the API.' },
+  'svc.http.max-connections': { type: integer({ min: 1, max: 1_000_000 }), default: '10000', doc: 'Open connections; one beyond is closed at once.' },
+  'svc.http.max-in-flight': { type: integer({ min: 0, max: 1_000_000 }), default: '2000', doc: 'Requests under way, watches not counted; 0 is no limit.' },
+  'svc.http.max-in-flight-per-user': { type: integer({ min: 0, max: 1_000_000 }), default: '0', doc: 'Requests under way of one user; 0 is no limit.' },
+  'svc.http.max-watches-per-user': { type: integer({ min: 0, max: 1_000_000 }), default: '0', doc: 'Watches of one user; 0 is no limit.' },
+  'svc.log.level': { type: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', doc: 'Least important line that is logged.' },
+} as const satisfies Record<string, Option<unknown>>;
+
+export type OptionName = keyof typeof optionTable;
+
+/** The value of every option, by its name. */
+export type Options = { readonly [N in OptionName]: ValueOf<(typeof optionTable)[N]> };
+
+export const optionNames = Object.keys(optionTable) as OptionName[];
+
+export function findOption(name: string): Option<unknown> | undefined {
+  return Object.hasOwn(optionTable, name) ? optionTable[name as OptionName] : undefined;
+}
+
+/** `svc.server.drain-timeout` is `SVC_SERVER_DRAIN_TIMEOUT` in the environment. */
+export function environmentName(name: string): string {
+  return name.toUpperCase().replaceAll(/[.-]/g, '_');
+}

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+
+/** Ctrl-C reaches a program under npm twice at once: from the terminal, and passed on by npm. */
+const SAME_SIGNAL_MS = 500;
+
+export interface Running {
+  /** Resolves with the reason if it cannot go on as it is, and is to be started anew. */
+  readonly failed?: Promise<string>;
+  /** True where everything ended as it should. */
+  stop(): Promise<boolean>;
+}
+
+/**
+ * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during the start is obeyed after it.
+ * A second signal, or a stop that takes longer than the drain timeout, ends the process with 1, and so does an error nobody caught.
+ */
+export async function runUntilSignal(start: () => Promise<Running>, { log, drainTimeoutMs }: { log: Logger; drainTimeoutMs: number }): Promise<number> {
+  const abandon = (details: object, why: string): never => {
+    log.fatal(details, why);
+    process.exit(1);
+  };
+  process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
+  process.on('uncaughtException', (error) => abandon({ err: error }, 'an error was caught by nobody'));
+  const signalled = new Promise<void>((resolve) => {
+    let first: number | undefined;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      const now = performance.now();
+      if (first !== undefined) {
+        if (now - first >= SAME_SIGNAL_MS) abandon({ signal }, 'stopped at once by a second signal');
+        return;
+      }
+      first = now;
+      log.info({ signal, drainTimeoutMs }, 'stopping');
+      setTimeout(() => abandon({ drainTimeoutMs }, 'the stop took longer than svc.server.drain-timeout'), drainTimeoutMs).unref();
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+  const running = await start();
+  const reason = await Promise.race([signalled, ...(running.failed === undefined ? [] : [running.failed])]);
+  if (reason !== undefined) log.fatal({}, reason);
+  const isClean = await running.stop();
+  log.info({}, 'stopped');
+  return isClean && reason === undefined ? 0 : 1;
+}

@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { DatabaseError } from '#pkg/database/index';
+import { OperatorError } from './operator-error.ts';
+import { explainListenFailure, explainStartFailure } from './start-failure.ts';
+
+const systemError = (code: string, path?: string): Error => Object.assign(new Error('secret detail'), { code, ...(path === undefined ? {} : { path }) });
+
+const failures: { reason: string; error: unknown; sentence: string | undefined }[] = [
+  { reason: 'an operator mistake', error: new OperatorError('Do this.'), sentence: 'Do this.' },
+  { reason: 'a database failure', error: new DatabaseError('It is away.'), sentence: 'It is away.' },
+  { reason: 'a file of another user', error: systemError('EACCES', '/data'), sentence: '/data cannot be used: this user may not use it (EACCES).' },
+  { reason: 'a full disk', error: systemError('ENOSPC', '/data'), sentence: '/data cannot be used: the disk is full (ENOSPC).' },
+  { reason: 'a missing file is a fault of ours', error: systemError('ENOENT', '/data'), sentence: undefined },
+  { reason: 'a code without a path too', error: systemError('EACCES'), sentence: undefined },
+  { reason: 'and anything else', error: new TypeError('x is not a function'), sentence: undefined },
+];
+test.each(failures)('$reason', ({ error, sentence }) => {
+  expect(explainStartFailure(error)).toBe(sentence);
+});
+
+const listens: { code: string; says: RegExp }[] = [
+  { code: 'EADDRINUSE', says: /^Port 80 on ::1 is in use/ },
+  { code: 'EACCES', says: /^This user may not listen on port 80/ },
+  { code: 'EADDRNOTAVAIL', says: /^::1 is no address of this machine/ },
+  { code: 'ENOTFOUND', says: /^The host name ::1 is not known/ },
+];
+test.each(listens)('a listener that fails with $code', ({ code, says }) => {
+  expect(explainStartFailure(explainListenFailure(systemError(code), { host: '::1', port: 80 }))).toMatch(says);
+});
+
+test('a listener that fails otherwise is not explained', () => {
+  const error = systemError('EIO');
+  expect(explainListenFailure(error, { host: '::1', port: 80 })).toBe(error);
+});

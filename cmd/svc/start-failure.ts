@@ -1,0 +1,37 @@
+import { DatabaseError } from '#pkg/database/index';
+import { OperatorError } from './operator-error.ts';
+
+const meanings: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not use it',
+  EPERM: 'this user may not do that',
+  EROFS: 'it is on a read-only file system',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'something else has that name',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+};
+
+/** The sentence for what an operator can mend; undefined for a fault of the program itself. */
+export function explainStartFailure(error: unknown): string | undefined {
+  if (error instanceof OperatorError || error instanceof DatabaseError) return error.message;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (path === undefined || code === undefined || !Object.hasOwn(meanings, code)) return undefined;
+  return `${path} cannot be used: ${meanings[code]} (${code}).`;
+}
+
+/** What a failed `listen` means. */
+export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const sentences: Readonly<Record<string, string>> = {
+    EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --svc.server.port.`,
+    EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --svc.server.port.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; correct svc.server.host.`,
+    ENOTFOUND: `The host name ${host} is not known; correct svc.server.host.`,
+    EAI_AGAIN: `The host name ${host} cannot be looked up; correct svc.server.host.`,
+  };
+  const sentence = code !== undefined && Object.hasOwn(sentences, code) ? sentences[code] : undefined;
+  return sentence === undefined ? error : new OperatorError(sentence, { cause: error });
+}

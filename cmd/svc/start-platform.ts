@@ -1,0 +1,101 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { collectDefaultMetrics, Registry as MetricsRegistry } from 'prom-client';
+import type { Logger } from 'pino';
+import { ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
+import { BearerAuthenticator } from '#pkg/http/index';
+import type { Store } from '#pkg/storage/index';
+import { apiHttpOptions } from './api-http-options.ts';
+import { openPlatformDatabase, openStorage } from './open-storage.ts';
+import type { Options } from './options/option-table.ts';
+import type { Running } from './run-until-signal.ts';
+import { explainListenFailure } from './start-failure.ts';
+import { svcVersion } from './svc-version.ts';
+import { Teardown } from './teardown.ts';
+
+const CLAIM_AGE_MS = 24 * 3_600_000;
+/** Of the drain timeout, what is kept back for everything after the last request. */
+const LONGEST_AFTERMATH_MS = 5000;
+
+export interface Platform extends Running {
+  readonly address: AddressInfo;
+  readonly tokenFile: string;
+}
+
+/** Starts the content platform; resolves when it answers. What was begun is stopped again where the start fails. */
+export async function startPlatform(options: Options, log: Logger): Promise<Platform> {
+  const teardown = new Teardown(log);
+  try {
+    const database = await openPlatformDatabase(options, log, teardown);
+    const server = newApiServer(options, log);
+    const stopServer = (): Promise<void> => server.stop({ drainTimeoutMs: drainTimeOfRequests(options) });
+    // Alive from here on, ready only at the end: migrations may take their time.
+    teardown.add('server', stopServer);
+    const address = await listen(server, options);
+    const store = await openStorage(database, options, log, teardown);
+    const tokens = new TokenStore(database);
+    const tokenFile = await prepareAdminToken(options, tokens, log);
+    const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'] });
+    teardown.add('registry', () => registry.stop());
+    startMaintenance(options, { store, log, teardown });
+    server.serve(apiParts(options, { store, registry, tokens }));
+    // Once more, so that it stops before what it uses.
+    teardown.add('server', stopServer);
+    return { address, tokenFile, failed: store.rewound.then(() => 'the database was restored or failed over: what this process knows may never have happened'), stop: () => teardown.run() };
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+async function prepareAdminToken(options: Options, tokens: TokenStore, log: Logger): Promise<string> {
+  const file = join(options['svc.data.dir'], 'admin-token');
+  const outcome = await ensureAdminToken({ tokens, file, initial: options['svc.security.initial-admin-token'] });
+  if (outcome === 'written') log.info({ file }, "the administrator's token was written");
+  if (outcome === 'foreign') log.warn({ file }, 'the token in this file is not known to the database; remove the file, and the next start makes one');
+  return file;
+}
+
+function startMaintenance(options: Options, { store, log, teardown }: { store: Store; log: Logger; teardown: Teardown }): void {
+  const limits = { minAge: options['svc.storage.log-min-age'], maxSize: options['svc.storage.log-max-size'], claimAge: CLAIM_AGE_MS };
+  const maintenance = new Maintenance({ store, limits, log });
+  maintenance.start();
+  teardown.add('maintenance', () => maintenance.stop());
+}
+
+function newApiServer(options: Options, log: Logger): ApiServer {
+  const metrics = new MetricsRegistry();
+  collectDefaultMetrics({ register: metrics });
+  return new ApiServer({ svcVersion: svcVersion(), log, metrics, http: apiHttpOptions(options) });
+}
+
+function apiParts(options: Options, { store, registry, tokens }: { store: Store; registry: PlatformRegistry; tokens: TokenStore }): ApiParts {
+  return {
+    registry,
+    store,
+    authenticator: new BearerAuthenticator(new PersonalTokenAuthenticator(tokens)),
+    authorizer: new MastersAuthorizer(),
+    endpointGroups: documentEndpoints({ registry, svcVersion: svcVersion() }),
+    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }],
+    handlers: {
+      maxPageSize: options['svc.api.max-page-size'],
+      maxChunkSize: options['svc.api.max-chunk-size'],
+      bodyLimit: options['svc.api.max-body-size'],
+      bodyTimeoutMs: options['svc.api.request-timeout'],
+    },
+  };
+}
+
+async function listen(server: ApiServer, options: Options): Promise<AddressInfo> {
+  try {
+    return await server.listen();
+  } catch (error) {
+    throw explainListenFailure(error, { host: options['svc.server.host'], port: options['svc.server.port'] });
+  }
+}
+
+function drainTimeOfRequests(options: Options): number {
+  const all = options['svc.server.drain-timeout'];
+  return all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
+}

@@ -1,0 +1,203 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, chmod } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { newPersonalToken } from '#pkg/identity/index';
+import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url));
+const running = new Set<ChildProcess>();
+let home: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  home = await createTestDatabase();
+  // The embedded PostgreSQL must be able to pass, which runs as another user where the tests run as root.
+  folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-start-'));
+  await chmod(folder, 0o711);
+});
+afterEach(async () => {
+  await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
+});
+afterAll(async () => {
+  await home.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
+  child.kill(signal);
+  return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
+}
+
+/** The program from its sources, as a process of its own. */
+class Program {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  stdout = '';
+  stderr = '';
+  private readonly wake = new Set<() => void>();
+
+  constructor(args: readonly string[]) {
+    const { PATH } = process.env;
+    this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(this.child);
+    this.child.stdout!.on('data', (chunk: Buffer) => this.heard(() => (this.stdout += chunk.toString())));
+    this.child.stderr!.on('data', (chunk: Buffer) => this.heard(() => (this.stderr += chunk.toString())));
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (code) => {
+        running.delete(this.child);
+        this.heard(() => resolve(code));
+      });
+    });
+  }
+
+  /** The first log line with this message; rejects where the program ends without it. */
+  async line(message: string): Promise<Record<string, unknown>> {
+    for (;;) {
+      const line = this.lines().find(({ msg }) => msg === message);
+      if (line !== undefined) return line;
+      if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
+      await new Promise<void>((resolve) => {
+        this.wake.add(resolve);
+      });
+    }
+  }
+
+  lines(): Record<string, unknown>[] {
+    const whole = this.stdout.slice(0, this.stdout.lastIndexOf('\n') + 1).split('\n');
+    return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  private heard(note: () => void): void {
+    note();
+    for (const wake of this.wake) wake();
+    this.wake.clear();
+  }
+}
+
+interface Served {
+  program: Program;
+  url: string;
+  token: string;
+}
+
+async function start(dataDir: string, args: readonly string[] = []): Promise<Served> {
+  const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args]);
+  const { url, tokenFile } = await program.line('ready');
+  return { program, url: String(url), token: (await readFile(String(tokenFile), 'utf8')).trim() };
+}
+
+function databaseUrl(): string {
+  const { connectionString, host, port, user } = home.connection;
+  return connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${home.name}`;
+}
+
+const onUrl = (): string => `--svc.database.url=${databaseUrl()}`;
+const as = (token: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
+
+describe('svc serve', () => {
+  test('on an embedded PostgreSQL: ready, stopped by SIGTERM, and all there at the next start', async () => {
+    const dataDir = join(folder, 'embedded');
+    const first = await start(dataDir);
+    expect(await (await fetch(`${first.url}/readyz`)).text()).toBe('ok');
+    expect((await fetch(`${first.url}/api/v1/namespaces`)).status).toBe(401);
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kept' } });
+    expect((await fetch(`${first.url}/api/v1/namespaces`, { method: 'POST', body, ...as(first.token) })).status).toBe(201);
+    first.program.child.kill('SIGTERM');
+    expect(await first.program.exited).toBe(0);
+    expect(first.program.stdout).not.toContain(first.token);
+
+    const second = await start(dataDir);
+    expect(second.token).toBe(first.token);
+    expect((await fetch(`${second.url}/api/v1/namespaces/kept`, as(first.token))).status).toBe(200);
+
+    const rival = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`]);
+    expect(await rival.exited).toBe(1);
+    expect(rival.stderr).toMatch(/^svc: Another server \(process \d+\) is using the data folder/);
+  });
+
+  test('ends its watches at SIGTERM and lets no request be lost', async () => {
+    const { program, url, token } = await start(join(folder, 'drain'), [onUrl()]);
+    const watch = await fetch(`${url}/api/v1/namespaces?watch=true`, as(token));
+    expect(watch.status).toBe(200);
+    const reader = watch.body!.getReader();
+    await reader.read();
+    program.child.kill('SIGTERM');
+    await program.line('stopping');
+    while (!(await reader.read()).done);
+    expect(await program.exited).toBe(0);
+    expect(program.stdout).not.toContain('"level":"error"');
+  });
+
+  test('is stopped at once by a second signal, whatever is under way', async () => {
+    const { program, url, token } = await start(join(folder, 'second-signal'), [onUrl()]);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    const head = [`POST /api/v1/namespaces HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Content-Length: 9', 'Expect: 100-continue'];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    // From here on the server waits for the body.
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
+    program.child.kill('SIGTERM');
+    await program.line('stopping');
+    const again = setInterval(() => program.child.kill('SIGTERM'), 100);
+    expect(await program.exited).toBe(1);
+    clearInterval(again);
+    socket.destroy();
+    expect(program.lines().at(-1)).toMatchObject({ level: 'fatal', msg: 'stopped at once by a second signal' });
+  });
+
+  test('says so where the port is taken', async () => {
+    const { url } = await start(join(folder, 'first'), [onUrl()]);
+    const second = new Program(['serve', `--svc.server.port=${new URL(url).port}`, `--svc.data.dir=${join(folder, 'second')}`, onUrl()]);
+    expect(await second.exited).toBe(1);
+    expect(second.stderr).toMatch(/^svc: Port \d+ on 127\.0\.0\.1 is in use by another program; [^\n]*\n$/);
+  });
+
+  test('replicas on one database share tokens and objects', async () => {
+    const initial = newPersonalToken();
+    const [a, b] = await Promise.all([join(folder, 'a'), join(folder, 'b')].map((dir) => start(dir, [onUrl(), `--svc.security.initial-admin-token=${initial}`])));
+    expect([a!.token, b!.token]).toEqual([initial, initial]);
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shared' } });
+    expect((await fetch(`${a!.url}/api/v1/namespaces`, { method: 'POST', body, ...as(initial) })).status).toBe(201);
+    const revision = await fetch(`${a!.url}/api/v1/namespaces/shared`, as(initial));
+    expect(await (await fetch(`${b!.url}/api/v1/namespaces/shared`, as(initial))).json()).toEqual(await revision.json());
+  });
+
+  test('names the options that have no effect yet', async () => {
+    const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.plugins.dir=plugins']);
+    expect(program.lines().filter(({ option }) => option !== undefined)).toMatchObject([{ level: 'info', option: 'svc.plugins.dir' }]);
+  });
+});
+
+describe('the program', () => {
+  const cases: { reason: string; args: string[]; code: number; stdout?: RegExp; stderr: RegExp }[] = [
+    { reason: 'prints its options', args: ['--help'], code: 0, stdout: /svc\.server\.port +port +8090/, stderr: /^$/ },
+    { reason: 'refuses an unknown option', args: ['serve', '--svc.server.prot=1'], code: 1, stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/ },
+    { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x'], code: 1, stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
+    { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], code: 1, stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
+  ];
+  test.each(cases)('$reason', async ({ args, code, stdout = /^$/, stderr }) => {
+    const program = new Program(args);
+    expect(await program.exited).toBe(code);
+    expect(program.stdout).toMatch(stdout);
+    expect(program.stderr).toMatch(stderr);
+  });
+
+  test('migrates a database and ends', async () => {
+    const database = await createTestDatabase();
+    const url = databaseUrl().replace(home.name, database.name);
+    for (let i = 0; i < 2; i += 1) {
+      const program = new Program(['migrate', `--svc.database.url=${url}`]);
+      expect(await program.exited).toBe(0);
+      expect(program.lines().at(-1)).toMatchObject({ msg: 'the database is up to date' });
+    }
+    await database.drop();
+  });
+});

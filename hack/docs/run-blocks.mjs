@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+
+const TIMEOUT_MS = 180_000;
+
+/**
+ * Runs blocks in one bash session, which ends at the first that fails, and whatever it left running with it.
+ * `outputs[i]` is what block i printed on stdout; it is missing for blocks that were not reached. `code` is that of the session.
+ */
+export async function runBlocks(blocks, { cwd, env, timeoutMs = TIMEOUT_MS }) {
+  const mark = `--- ${randomUUID()} ---`;
+  const script = blocks.map(({ script: each }) => `printf '\\n%s\\n' '${mark}'\n${each}`).join('\n');
+  // Detached: its own process group, so that what it put into the background can be ended as well.
+  const child = spawn('bash', ['-c', `set -euo pipefail\n${script}`], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  const timer = setTimeout(() => endGroup(child.pid), timeoutMs);
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject);
+    // What still runs in the background holds the pipes open: ended here, so that they close.
+    child.once('exit', () => endGroup(child.pid));
+    child.once('close', (exitCode) => resolve(exitCode));
+  });
+  clearTimeout(timer);
+  const outputs = stdout.text().split(`\n${mark}\n`).slice(1);
+  return { code, outputs, stderr: stderr.text() };
+}
+
+function collect(stream) {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  return { text: () => text };
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nothing of it is left.
+  }
+}

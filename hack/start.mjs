@@ -1,0 +1,59 @@
+/**
+ * `npm start`: builds what has changed, then runs `svc serve` in this process with the arguments given (`npm start -- --svc.server.port=9000`).
+ * Another command may come first: `npm start -- migrate`.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const main = join(root, 'dist/cmd/svc/main.js');
+const stamp = join(root, 'dist/.built');
+const compiler = join(root, 'node_modules/typescript/bin/tsc');
+
+if (needsBuild()) build();
+if (process.env.npm_lifecycle_event === 'start') stopWithParent();
+process.setSourceMapsEnabled(true);
+const args = process.argv.slice(2);
+const hasCommand = args[0] !== undefined && !args[0].startsWith('-');
+process.argv = [process.argv[0], main, ...(hasCommand ? [] : ['serve']), ...args];
+await import(pathToFileURL(main).href);
+
+/** A SIGTERM to npm ends npm and its shell, and does not reach this process: that its parent is gone is what it can see. */
+function stopWithParent() {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    process.kill(process.pid, 'SIGTERM');
+  }, 200);
+  timer.unref();
+}
+
+/** An installation without the compiler (`npm ci --omit=dev`) runs what was built. */
+function needsBuild() {
+  if (!existsSync(compiler)) return false;
+  if (!existsSync(main) || !existsSync(stamp)) return true;
+  const built = statSync(stamp).mtimeMs;
+  return ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].some((path) => isNewer(join(root, path), built));
+}
+
+/** Folders count too: a file that was removed or renamed changes only them. */
+function isNewer(path, time) {
+  const entry = statSync(path);
+  if (entry.mtimeMs >= time) return true;
+  return entry.isDirectory() && readdirSync(path).some((name) => isNewer(join(path, name), time));
+}
+
+function build() {
+  const began = new Date();
+  const { status, error } = spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
+  if (status !== 0) {
+    process.stderr.write(`svc: The build failed${error === undefined ? '' : `: ${error.message}`}.\n`);
+    process.exit(1);
+  }
+  writeFileSync(stamp, '');
+  // What is changed while it is being built must be built again.
+  utimesSync(stamp, began, began);
+}

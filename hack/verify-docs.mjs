@@ -1,0 +1,48 @@
+/**
+ * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its own.
+ * `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` before it.
+ * Where a page says http://127.0.0.1:8090, the test's server is asked; blocks see its address as $BASE too.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { shellBlocks } from './docs/markdown-blocks.mjs';
+import { matchesOutput } from './docs/matches-output.mjs';
+import { runBlocks } from './docs/run-blocks.mjs';
+import { startServer, withoutOptions } from './docs/start-server.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const named = process.argv.slice(2).map((file) => resolve(file));
+const files = named.length > 0 ? named : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
+
+let failures = 0;
+for (const file of files) {
+  const name = relative(root, file);
+  const blocks = shellBlocks(readFileSync(file, 'utf8'));
+  if (blocks.length === 0) continue;
+  const problem = await problemOf(blocks);
+  if (problem !== undefined) failures += 1;
+  process.stdout.write(problem === undefined ? `${name}: ${blocks.length} blocks ran\n` : `${name}:${problem}\n`);
+}
+process.exitCode = failures === 0 ? 0 : 1;
+
+function listMarkdown(folder) {
+  if (!existsSync(folder)) return [];
+  const paths = readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
+  return paths.filter((path) => path.endsWith('.md')).toSorted();
+}
+
+/** Undefined where every block ran and printed what it should. */
+async function problemOf(blocks) {
+  const server = await startServer(root);
+  try {
+    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8090/g, server.url) }));
+    const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), BASE: server.url } });
+    const wrong = blocks.findIndex(({ expected }, index) => expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected));
+    if (code !== 0) return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;
+    if (wrong !== -1) return `${blocks[wrong].line}: the block printed something else:\n${outputs[wrong]}`;
+    return undefined;
+  } finally {
+    await server.stop();
+  }
+}
