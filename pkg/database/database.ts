@@ -104,7 +104,7 @@ export class Database {
       },
     });
     // Without these two a connection lost while idle, or between two statements of a transaction, ends the process.
-    pool.on('error', (error) => this.log.warn({ err: error }, 'An idle database connection was lost.'));
+    pool.on('error', (error) => this.lost(error, 'An idle database connection was lost.'));
     pool.on('connect', (client) => client.on('error', () => {}));
     this.pools.add(pool);
     return pool;
@@ -114,7 +114,7 @@ export class Database {
   async newClient(): Promise<pg.Client> {
     this.refuseWhenClosed();
     const client = new pg.Client(this.config);
-    client.on('error', (error) => this.log.warn({ err: error }, 'A dedicated database connection was lost.'));
+    client.on('error', (error) => this.lost(error, 'A dedicated database connection was lost.'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
     try {
@@ -137,6 +137,11 @@ export class Database {
     if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
       this.log.warn({}, 'Some database connections were still in use when the database was closed.');
     }
+  }
+
+  /** Nothing to tell where the connections are being closed anyway. */
+  private lost(error: Error, message: string): void {
+    if (this.closing === undefined) this.log.warn({ err: error }, message);
   }
 
   private refuseWhenClosed(): void {
