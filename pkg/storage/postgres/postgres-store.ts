@@ -26,9 +26,10 @@ import { isStaleTable } from './database-failure.ts';
 import { checkEpoch } from './epoch.ts';
 import { runExclusively } from './exclusive-lock.ts';
 import { IndexBuilder } from './index-builder.ts';
+import { KeyReader } from './key-reader.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
-import { readSettings, storedObject, type ObjectRow } from './list-query.ts';
+import { readSettings } from './list-query.ts';
 import { StreamReader } from './list-stream.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './object-counter.ts';
@@ -37,7 +38,7 @@ import { explainDryRun } from './outcome.ts';
 import { recallWrite } from './recall.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { TableDefiner } from './table-definer.ts';
-import { indexesOf, tableName, type Table } from './table.ts';
+import { indexesOf, type Table } from './table.ts';
 import { translated, translateError } from './translate-error.ts';
 import { WriteBatcher } from './write-batcher.ts';
 import { WriterConnection } from './writer-connection.ts';
@@ -67,6 +68,7 @@ export class PostgresStore implements Store {
   readonly #batcher: WriteBatcher;
   readonly #connection: WriterConnection;
   readonly #counter: ObjectCounter;
+  readonly #keys: KeyReader;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
   readonly #streams: StreamReader;
@@ -98,6 +100,7 @@ export class PostgresStore implements Store {
     const runner = new BatchRunner({ connection: this.#connection, pool: this.#admin, origin, sink: this.changes, outageLimit });
     this.#batcher = new WriteBatcher(runner);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
+    this.#keys = new KeyReader(this.#reads);
     this.#pages = new PageReader(this.#reads, this.#counter);
     this.#chunks = new ChunkReader(this.#reads, this.#counter);
     this.#streams = new StreamReader(this.#reads, this.#snapshots);
@@ -136,14 +139,7 @@ export class PostgresStore implements Store {
   }
 
   get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
-    return this.#onTable(resource, async (table) => {
-      const { rows } = await this.#reads.query<ObjectRow>({
-        name: `get-${table.id}`,
-        text: `SELECT namespace, name, rev, fingerprint, body FROM ${tableName(table)} WHERE namespace = $1 AND name = $2`,
-        values: [key.namespace, key.name],
-      });
-      return rows[0] === undefined ? undefined : storedObject(rows[0]);
-    });
+    return this.#onTable(resource, (table) => this.#keys.get(table, key));
   }
 
   async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {

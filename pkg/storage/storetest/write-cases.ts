@@ -32,6 +32,14 @@ export function writeCases(pair: () => StorePair): void {
     expect(await store.get(resource, { namespace: '', name: 'absent' })).toBeUndefined();
   });
 
+  test('reads asked for together are each answered for themselves', async () => {
+    const { store } = pair();
+    const created = await Promise.all(Array.from({ length: 300 }, (_, i) => store.write(createOf(model, sampleObject(`together-${i}`)))));
+    const names = [...created.map(({ name }) => name), 'together-absent', created[0]!.name];
+    const read = await Promise.all(names.map((name) => store.get(resource, { namespace: '', name })));
+    expect(read).toEqual([...created, undefined, created[0]]);
+  });
+
   test('a name is taken once', async () => {
     const { store, other } = pair();
     const outcomes = await Promise.allSettled([store, other, store, other].map((replica) => replica.write(createOf(model, sampleObject('once')))));
