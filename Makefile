@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify clean
+.PHONY: help run build lint test verify bench plans clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -18,6 +18,12 @@ test: node_modules ## all tests, on a PostgreSQL of their own
 
 verify: node_modules ## types, lint, arrows between wings, lock file, and the documentation, executed
 	npm run verify
+
+bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--only=get --seconds=2')
+	node --import tsx hack/bench/main.ts $(ARGS)
+
+plans: node_modules ## the plan of every form of list, at 100 000 objects
+	SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list-plans
 
 clean: ## remove what was built (never data)
 	rm -rf dist coverage

@@ -1,0 +1,43 @@
+/**
+ * What the API server is compared with: the same bytes from the least of servers, without validation, permission or storage.
+ * Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; the parent sends the answers, path by path.
+ */
+import { createServer } from 'node:http';
+import express from 'express';
+
+/** @type {Map<string, string>} */
+let answers = new Map();
+
+function bareHttp() {
+  return createServer((request, response) => {
+    const body = answers.get(request.url ?? '') ?? '';
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
+    response.end(body);
+  });
+}
+
+function bareExpress() {
+  const app = express();
+  // Both would only make it slower.
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get('/{*path}', (request, response) => {
+    response.type('json').send(answers.get(request.url) ?? '');
+  });
+  app.post('/{*path}', express.json({ limit: '3mb' }), (request, response) => {
+    response.status(201).json(request.body);
+  });
+  app.put('/{*path}', express.json({ limit: '3mb' }), (request, response) => {
+    response.json(request.body);
+  });
+  return createServer(app);
+}
+
+const server = process.argv[2] === 'http' ? bareHttp() : bareExpress();
+server.keepAliveTimeout = 75_000;
+process.on('message', (/** @type {[string, string][]} */ entries) => {
+  answers = new Map(entries);
+  process.send?.({ ready: true });
+});
+process.on('disconnect', () => process.exit(0));
+server.listen(0, '127.0.0.1', () => process.send?.({ port: server.address().port }));

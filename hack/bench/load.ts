@@ -1,0 +1,98 @@
+import { HttpConnection, type Answer } from './http-connection.ts';
+import type { MeasuredProcesses } from './process-cpu.ts';
+import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
+import { SampleRecorder, type Sample } from './sample.ts';
+import { serveJobs } from './worker.ts';
+
+/** A closed loop: each connection sends its next request when it has the answer to the last. */
+export interface LoadJob {
+  port: number;
+  authorization: string;
+  connections: number;
+  plan: RequestPlan;
+  warmUpSeconds: number;
+  seconds: number;
+  /** Ends after so many requests instead of after a time; then all of them are counted. */
+  requests?: number;
+  processes: MeasuredProcesses;
+}
+
+class Loop {
+  readonly #job: LoadJob;
+  readonly #source: RequestSource;
+  readonly #recorder: SampleRecorder;
+  #sent = 0;
+  #isOver = false;
+
+  constructor(job: LoadJob) {
+    this.#job = job;
+    this.#source = requestSource(job.plan, job.authorization);
+    this.#recorder = new SampleRecorder(job.processes);
+  }
+
+  async run(): Promise<Sample> {
+    const { connections: count, requests, warmUpSeconds, seconds } = this.#job;
+    const connections = await Promise.all(Array.from({ length: count }, () => HttpConnection.open(this.#job.port)));
+    try {
+      await Promise.all(connections.map((connection, i) => this.#prepare(connection, i)));
+      if (requests !== undefined) this.#recorder.open();
+      const loops = Promise.all(connections.map((connection, i) => this.#drive(connection, i)));
+      if (requests !== undefined) {
+        await loops;
+        return this.#recorder.close();
+      }
+      await elapsed(warmUpSeconds);
+      this.#recorder.open();
+      await elapsed(seconds);
+      const sample = this.#recorder.close();
+      this.#isOver = true;
+      await loops;
+      return sample;
+    } finally {
+      for (const connection of connections) connection.close();
+    }
+  }
+
+  async #prepare(connection: HttpConnection, i: number): Promise<void> {
+    if (this.#source.prepare === undefined) return;
+    const answer = await connection.request(this.#source.prepare(i));
+    this.#check(i, answer, 200);
+  }
+
+  #drive(connection: HttpConnection, i: number): Promise<void> {
+    return new Promise((resolve) => {
+      const next = (): void => {
+        if (this.#isOver || this.#sent >= (this.#job.requests ?? Infinity)) return resolve();
+        this.#sent += 1;
+        const sentAt = performance.now();
+        const onAnswer = (answer: Answer): void => {
+          if (this.#check(i, answer, this.#source.expectedStatus)) this.#recorder.add(performance.now() - sentAt);
+          next();
+        };
+        const onFailure = (error: Error): void => {
+          this.#recorder.fail(error.message);
+          resolve();
+        };
+        connection.send(this.#source.next(i), onAnswer, onFailure);
+      };
+      next();
+    });
+  }
+
+  #check(connection: number, answer: Answer, expected: number): boolean {
+    if (answer.status !== expected) {
+      this.#recorder.fail(`${answer.status} ${answer.body.toString('utf8', 0, 300)}`);
+      return false;
+    }
+    this.#source.answered?.(connection, answer);
+    return true;
+  }
+}
+
+function elapsed(seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
+  });
+}
+
+serveJobs((job) => new Loop(job).run());

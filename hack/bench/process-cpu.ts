@@ -1,0 +1,66 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Whose processor time is counted beside the loader's own. */
+export interface MeasuredProcesses {
+  server?: number;
+  postmaster?: number;
+}
+
+/** Milliseconds. */
+export interface CpuTime {
+  server: number;
+  postgres: number;
+}
+
+/** Of the kernel's clock in /proc, on every Linux that Node runs on. */
+const msPerTick = 10;
+
+/** Processor time spent so far. PostgreSQL's is that of the postmaster, of its children, and of those that have ended. */
+export function readCpuTime({ server, postmaster }: MeasuredProcesses): CpuTime {
+  return {
+    server: server === undefined ? 0 : (readStat(server)?.own ?? 0) * msPerTick,
+    postgres: postmaster === undefined ? 0 : postgresTicks(postmaster) * msPerTick,
+  };
+}
+
+/** Process ids of a postmaster and its children. */
+export function postgresProcesses(postmaster: number): number[] {
+  const numbers = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  return [postmaster, ...numbers.filter((pid) => readStat(pid)?.parent === postmaster)];
+}
+
+/** Memory in MB: of one process what is resident; of several their proportional share, as they share buffers. */
+export function readMemory({ server, postmaster }: MeasuredProcesses): { server: number; postgres: number } {
+  const kilobytes = (pid: number, file: string, key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '')?.[1] ?? 0);
+  const shares = postmaster === undefined ? [] : postgresProcesses(postmaster).map((pid) => kilobytes(pid, 'smaps_rollup', 'Pss'));
+  return { server: server === undefined ? 0 : kilobytes(server, 'status', 'VmRSS') / 1024, postgres: shares.reduce((sum, share) => sum + share, 0) / 1024 };
+}
+
+interface ProcessStat {
+  parent: number;
+  own: number;
+  endedChildren: number;
+}
+
+function postgresTicks(postmaster: number): number {
+  const ended = readStat(postmaster)?.endedChildren ?? 0;
+  return postgresProcesses(postmaster).reduce((sum, pid) => sum + (readStat(pid)?.own ?? 0), ended);
+}
+
+/** Source: proc(5), /proc/pid/stat; the fields after the name, which may hold spaces and parentheses. */
+function readStat(pid: number): ProcessStat | undefined {
+  const text = readProc(pid, 'stat');
+  if (text === undefined) return undefined;
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const [, parent, , , , , , , , , , user, system, endedUser, endedSystem] = fields;
+  return { parent: parent ?? 0, own: (user ?? 0) + (system ?? 0), endedChildren: (endedUser ?? 0) + (endedSystem ?? 0) };
+}
+
+/** Undefined for a process that has ended meanwhile. */
+function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

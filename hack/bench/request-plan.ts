@@ -1,0 +1,76 @@
+import type { Answer } from './http-connection.ts';
+import { pathOf, postText, type SampleModel } from './sample-post.ts';
+
+/** What a loader sends; data, so that it travels to the loader's process. */
+export type RequestPlan =
+  | { type: 'get'; paths: string[] }
+  /** `names` begins every name; from 0 on, or from `first` on. */
+  | { type: 'create'; model: SampleModel; names: string; first?: number }
+  /** One object a connection, updated by whoever read it last: each names the resourceVersion of the answer before. */
+  | { type: 'update'; model: SampleModel; objects: string[] };
+
+/** The requests of one plan, one after the other on each connection. */
+export interface RequestSource {
+  readonly expectedStatus: number;
+  /** Sent once, before anything is measured. */
+  prepare?(connection: number): string;
+  next(connection: number): string;
+  /** Sees every good answer, that of `prepare` too. */
+  answered?(connection: number, answer: Answer): void;
+}
+
+/** Puts a plan into HTTP/1.1; `authorization` is a whole header line, or empty. */
+export function requestSource(plan: RequestPlan, authorization: string): RequestSource {
+  const common = `Host: 127.0.0.1\r\n${authorization === '' ? '' : `${authorization}\r\n`}`;
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
+  const withBody = (method: string, path: string, body: string): string =>
+    `${method} ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  if (plan.type === 'get') return getSource(plan.paths.map(get));
+  if (plan.type === 'create') return createSource(plan, (body) => withBody('POST', pathOf(plan.model), body));
+  return updateSource(plan, get, withBody);
+}
+
+function getSource(requests: string[]): RequestSource {
+  let sent = 0;
+  return { expectedStatus: 200, next: () => requests[(sent += 1) % requests.length]! };
+}
+
+function createSource({ model, names, first = 0 }: RequestPlan & { type: 'create' }, post: (body: string) => string): RequestSource {
+  let number = first - 1;
+  const next = (): string => {
+    number += 1;
+    return post(postText(model, { name: `${names}-${number}`, number, title: 'A morning' }));
+  };
+  return { expectedStatus: 201, next };
+}
+
+function updateSource(
+  { model, objects }: RequestPlan & { type: 'update' },
+  get: (path: string) => string,
+  withBody: (method: string, path: string, body: string) => string,
+): RequestSource {
+  const revisions = new Map<number, string>();
+  const pathTo = (connection: number): string => `${pathOf(model)}/${objects[connection]}`;
+  let title = 0;
+  return {
+    expectedStatus: 200,
+    prepare: (connection) => get(pathTo(connection)),
+    next: (connection) => {
+      const resourceVersion = revisions.get(connection) ?? '0';
+      title += 1;
+      const body = postText(model, { name: objects[connection]!, number: connection, title: `Morning ${title}`, resourceVersion });
+      return withBody('PUT', pathTo(connection), body);
+    },
+    answered: (connection, { body }) => void revisions.set(connection, resourceVersionIn(body)),
+  };
+}
+
+const revisionStart = '"resourceVersion":"';
+
+/** The first resourceVersion in a text, without parsing it; '' where there is none. */
+export function resourceVersionIn(body: Buffer): string {
+  const at = body.indexOf(revisionStart);
+  if (at === -1) return '';
+  const start = at + revisionStart.length;
+  return body.toString('latin1', start, body.indexOf(0x22, start));
+}
