@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { newPersonalToken } from '#pkg/identity/index';
 import { checkDatabaseUrl } from './check-options.ts';
 import { migrate } from './migrate.ts';
 import { OperatorError } from './operator-error.ts';
@@ -49,13 +50,17 @@ export async function runCommandLine(args: readonly string[], environment: Envir
       });
   }
   program.command('version').summary('print the version').action(() => void process.stdout.write(`${svcVersion()}\n`));
+  program
+    .command('new-token')
+    .summary('print a new personal token, for svc.security.initial-admin-token')
+    .action(() => void process.stdout.write(`${newPersonalToken()}\n`));
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
 
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version'];
+  const names = [...verbs.map(({ name }) => name), 'version', 'new-token'];
   const nearest = nearestName(word, names);
   throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
 }

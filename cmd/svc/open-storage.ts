@@ -5,6 +5,9 @@ import { PostgresStore } from '#pkg/storage/index';
 import type { Options } from './options/option-table.ts';
 import type { Teardown } from './teardown.ts';
 
+/** What an embedded PostgreSQL keeps free beside the main pool: for lists, writes, news, indexes, and an operator. */
+const OTHER_CONNECTIONS = 50;
+
 /** The database of the options, or an embedded one. */
 export async function openPlatformDatabase(options: Options, log: Logger, teardown: Teardown): Promise<Database> {
   const url = options['svc.database.url'];
@@ -12,6 +15,7 @@ export async function openPlatformDatabase(options: Options, log: Logger, teardo
     ...(url === undefined ? {} : { url }),
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],
+    settings: { max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS) },
     log,
   });
   teardown.add('database', () => opened.stop());

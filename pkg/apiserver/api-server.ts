@@ -24,6 +24,7 @@ import {
   type HealthCheck,
   type HttpServerOptions,
   type MaxInFlight,
+  type RequestInfo,
 } from '#pkg/http/index';
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
@@ -123,7 +124,8 @@ function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handle
 function apiHandler(options: ApiServerOptions & ApiParts): Handler {
   const { registry, authenticator, authorizer, log, metrics, http } = options;
   const groups = allGroups(options);
-  const open = { isOpen: isOpenEndpoint(groups) };
+  const isExempt = ({ path }: RequestInfo): boolean => probes.has(path);
+  const open = { isOpen: isOpenEndpoint(groups), isExempt };
   const { total, ...perUser } = http.maxInFlight ?? {};
   return chain(
     [
@@ -133,7 +135,7 @@ function apiHandler(options: ApiServerOptions & ApiParts): Handler {
       withMetrics({ registry: metrics, isKnownGroup: knownGroups(registry) }),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
-      withMaxInFlight({ ...(total === undefined ? {} : { total }), isExempt: ({ path }) => probes.has(path) }),
+      withMaxInFlight({ ...(total === undefined ? {} : { total }), isExempt }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
       withImpersonationRefused(),
       withAuthentication(authenticator, open),

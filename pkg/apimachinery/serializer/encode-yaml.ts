@@ -18,7 +18,10 @@ export function encodeYaml(value: JsonValue): string {
   return text.includes('\uFEFF') ? `${JSON.stringify(value, null, 2).replaceAll('\uFEFF', '\\ufeff')}\n` : text;
 }
 
+/** Text that older readers, of YAML 1.1, would take for a boolean, a number or a time. */
+const yaml11Literal = /^(?:[yn]|yes|no|on|off|[-+]?0[0-7_]+|[-+]?0b[01_]+|[-+]?\d[\d_]*(?:[.:][\d_:.]*)?|\d{4}-\d\d?-\d\d?.*|=|<<)$/i;
+
 /** Block scalars lose carriage returns, and the package mistakes their indentation where the text begins with white space. */
 function needsQuotes(text: string): boolean {
-  return text.includes('\r') || (text.includes('\n') && /^\s/.test(text));
+  return yaml11Literal.test(text) || text.includes('\r') || (text.includes('\n') && /^\s/.test(text));
 }

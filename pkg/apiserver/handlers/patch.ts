@@ -2,7 +2,7 @@ import { applyJsonPatch, applyMergePatch, isJsonObject, newBadRequest, newUnsupp
 import type { WriteContext } from '../registry/served-resource.ts';
 import { objectFormat } from './answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from './object-identity.ts';
-import { decode, readTypedBody, reportFindings, type RawBody } from './request-body.ts';
+import { decode, noteFindings, readTypedBody, type RawBody } from './request-body.ts';
 import { keyOf, kindOf, type ResourceRequest } from './resource-request.ts';
 import { runUpdate } from './run-update.ts';
 import { parseWriteOptions } from './write-options.ts';
@@ -21,7 +21,7 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
     options,
     bytes: body.bytes,
     prepare: (write) => {
-      const apply = patchOf(request, body, write);
+      const apply = patchOf(body, write);
       return (current) => {
         const patched = apply(current);
         checkTypeMeta(patched, kindOf(request.served));
@@ -43,9 +43,9 @@ export function readPatch(request: ResourceRequest): Promise<PatchBody> {
 }
 
 /** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
-export function patchOf({ served }: ResourceRequest, body: PatchBody, write: WriteContext): (current: JsonObject) => JsonObject {
+export function patchOf(body: PatchBody, write: WriteContext): (current: JsonObject) => JsonObject {
   const decoded = decode(body);
-  reportFindings(decoded, kindOf(served), write);
+  noteFindings(decoded, write);
   if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
   if (body.type === jsonPatch && !Array.isArray(decoded.value)) throw newBadRequest('a JSON patch must be an array of operations');
   return (current) => {

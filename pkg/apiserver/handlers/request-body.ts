@@ -1,7 +1,7 @@
-import { decodeJson, decodeYaml, isJsonObject, newBadRequest, type DecodeResult, type GroupVersionKind, type JsonObject } from '#pkg/apimachinery/index';
+import { decodeJson, decodeYaml, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
 import { parseContentType, readBody } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
-import { kindOf, type ResourceRequest } from './resource-request.ts';
+import type { ResourceRequest } from './resource-request.ts';
 
 const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as const;
 
@@ -29,21 +29,17 @@ export function decode({ bytes, isYaml }: RawBody): DecodeResult {
   return isYaml ? decodeYaml(bytes) : decodeJson(bytes);
 }
 
-/** The body as an object of the request's kind; see `checkTypeMeta`. Duplicate and unusable keys are told as `fieldValidation` says. */
-export function decodeObject(request: ResourceRequest, body: RawBody, write: WriteContext): JsonObject {
-  const kind = kindOf(request.served);
+/** The body as an object; see `noteFindings`. */
+export function decodeObject(body: RawBody, write: WriteContext): JsonObject {
   const decoded = decode(body);
-  reportFindings(decoded, kind, write);
+  noteFindings(decoded, write);
   if (!isJsonObject(decoded.value)) throw newBadRequest('the body of the request must be an object');
   return decoded.value;
 }
 
-/** Keys given twice and keys left out: a 400 under Strict, warnings under Warn. */
-export function reportFindings({ duplicates, dropped }: DecodeResult, kind: GroupVersionKind, write: WriteContext): void {
-  const findings = [...duplicates.map((path) => `duplicate field "${path}"`), ...dropped.map((path) => `unknown field "${path}"`)];
-  if (findings.length === 0 || write.fieldValidation === 'Ignore') return;
-  if (write.fieldValidation === 'Strict') {
-    throw newBadRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${findings.join(', ')}`);
-  }
-  for (const finding of findings) write.warn(finding);
+/** Notes keys given twice and keys left out; they are told together with the fields that the schema does not know. */
+export function noteFindings({ duplicates, dropped }: DecodeResult, { findings }: WriteContext): void {
+  // A body is decoded again for each attempt.
+  findings.length = 0;
+  findings.push(...duplicates.map((path) => `duplicate field "${path}"`), ...dropped.map((path) => `unknown field "${path}"`));
 }

@@ -26,7 +26,7 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
     bytes: body.bytes,
     show: (text) => scaleText(text, paths),
     prepare: (write) => {
-      const scale = decodeObject(request, body, write);
+      const scale = decodeObject(body, write);
       checkScale(scale, request);
       return (current) => scaled(current, scale, paths);
     },
@@ -45,7 +45,7 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
     bytes: body.bytes,
     show: (text) => scaleText(text, paths),
     prepare: (write) => {
-      const apply = patchOf(request, body, write);
+      const apply = patchOf(body, write);
       return (current) => {
         const scale = apply(scaleOf(current, paths));
         checkScale(scale, request);

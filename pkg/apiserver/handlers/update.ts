@@ -16,7 +16,7 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
     options,
     bytes: body.bytes,
     prepare: (write) => {
-      const object = decodeObject(request, body, write);
+      const object = decodeObject(body, write);
       checkTypeMeta(object, kindOf(request.served));
       checkKey(object, keyOf(request));
       return () => object;

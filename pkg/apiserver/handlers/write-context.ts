@@ -9,6 +9,7 @@ export function writeContext(context: RequestContext, { dryRun, fieldValidation 
     user: context.user,
     dryRun,
     fieldValidation,
+    findings: [],
     ...(idempotency === undefined ? {} : { idempotency }),
     warn: (text) => context.warnings.push(text),
     signal: context.signal,

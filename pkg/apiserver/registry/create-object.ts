@@ -44,7 +44,7 @@ async function createNamed(context: ModelContext, { sent, name, namespace, mayRe
   const object: JsonApiObject = { ...sent, metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }) } as JsonApiObject;
   strategy.prepareForCreate?.(object);
   validateObject(context, object, write);
-  const stored = codec.toStored(object);
+  const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
   const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
   try {
     return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());

@@ -6,7 +6,7 @@ import type { JsonApiObject } from './strategy.ts';
 
 /**
  * A client's object as this version knows it: a copy, with metadata of the right types, without unknown fields, with defaults.
- * Unknown fields are a 400 under `fieldValidation=Strict` and warnings under `Warn`; wrong types in metadata are a 400 always.
+ * Unknown and duplicate fields are a 400 under `fieldValidation=Strict` and warnings under `Warn`; wrong types in metadata are a 400 always.
  */
 export function readBody({ codec, version }: ModelContext, body: JsonObject, write: WriteContext): JsonApiObject {
   const object = cloneJson(body) as JsonObject;
@@ -14,10 +14,11 @@ export function readBody({ codec, version }: ModelContext, body: JsonObject, wri
   // Top-level order is that of the stored text.
   const typed: JsonObject = { apiVersion, kind, metadata: object['metadata'] ?? {}, ...without(object) };
   const unknown = [...checkMetadataShape(typed), ...codec.validator.prune(typed)].map((path) => `unknown field "${path}"`);
-  if (unknown.length > 0 && write.fieldValidation === 'Strict') {
-    throw newBadRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: strict decoding error: ${unknown.join(', ')}`);
+  const findings = [...write.findings, ...unknown];
+  if (findings.length > 0 && write.fieldValidation === 'Strict') {
+    throw newBadRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: strict decoding error: ${findings.join(', ')}`);
   }
-  if (write.fieldValidation === 'Warn') for (const text of unknown) write.warn(text);
+  if (write.fieldValidation === 'Warn') for (const text of findings) write.warn(text);
   codec.validator.applyDefaults(typed);
   return typed as JsonApiObject;
 }

@@ -13,6 +13,8 @@ export interface WriteContext {
   user: UserInfo;
   dryRun: boolean;
   fieldValidation: 'Ignore' | 'Warn' | 'Strict';
+  /** What decoding the body found: `duplicate field "spec.tags"`. Told with the unknown fields, as `fieldValidation` says. */
+  findings: string[];
   /** Of the request, where it carries an Idempotency-Key. */
   idempotency?: IdempotencyClaim;
   /** Collects what the answer's Warning headers will say. */

@@ -11,7 +11,7 @@ describe('statusFromStorage', () => {
     ['NotFound', 404, 'NotFound', 'posts.g.io "x" not found'],
     ['Conflict', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": the object has been modified; please apply your changes to the latest version and try again'],
     ['UniqueClash', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": another object has the same value of the unique index "spec.slug"'],
-    ['IndexNotReady', 503, 'ServiceUnavailable', 'the index "spec.slug" of posts is still being built'],
+    ['IndexNotReady', 503, 'ServiceUnavailable', 'internal words'],
     ['NamespaceNotFound', 404, 'NotFound', 'namespaces "ns" not found'],
     ['NamespaceNotEmpty', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": the namespace is not empty: delete the objects in it first'],
     ['ModelNotFound', 404, 'NotFound', 'the server could not find the requested resource'],

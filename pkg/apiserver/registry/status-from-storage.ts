@@ -37,7 +37,7 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
     case 'InvalidKey':
       return newInvalid({ group: resource.group, kind }, name, error.causes);
     case 'IndexNotReady':
-      return newServiceUnavailable(`the index "${error.index ?? ''}" of ${resource.resource} is still being built`, 5);
+      return newServiceUnavailable(error.message, 5);
     case 'NamespaceNotFound':
       return newNotFound({ group: '', resource: 'namespaces' }, namespace);
     case 'NamespaceNotEmpty':

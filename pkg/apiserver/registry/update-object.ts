@@ -48,7 +48,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   refuse(context, object, newFinalizerCauses(object.metadata, old.metadata));
   if (contentChanged(context, object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 
-  const stored = codec.toStored(object);
+  const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
   if (isSameObject(stored, codec.storedForm(from, old))) return from;
   const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));

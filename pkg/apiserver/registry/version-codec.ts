@@ -61,11 +61,11 @@ export class VersionCodec {
     return object;
   }
 
-  /** The object in the storage version's form; the one given may be changed. */
-  toStored(object: JsonApiObject): JsonApiObject {
+  /** The object in the storage version's form; the one given may be changed. `lost` is told the fields which that version does not know. */
+  toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
     if (this.isStorageVersion) return object;
     const stored = { ...object, apiVersion: this.storedApiVersion } as JsonApiObject;
-    this.storedValidator.prune(stored);
+    for (const path of this.storedValidator.prune(stored)) lost(path);
     this.storedValidator.applyDefaults(stored);
     return stored;
   }

@@ -5,7 +5,7 @@ import type { WriteContext } from './served-resource.ts';
 export const systemUser: UserInfo = { name: 'system:apiserver', uid: '', groups: [systemMasters] };
 
 export function systemWrite(signal: AbortSignal): WriteContext {
-  return { user: systemUser, dryRun: false, fieldValidation: 'Ignore', warn: () => {}, signal };
+  return { user: systemUser, dryRun: false, fieldValidation: 'Ignore', findings: [], warn: () => {}, signal };
 }
 
 export function withWarn(write: WriteContext, warn: (text: string) => void): WriteContext {
@@ -13,6 +13,6 @@ export function withWarn(write: WriteContext, warn: (text: string) => void): Wri
 }
 
 export function withoutClaim(write: WriteContext): WriteContext {
-  const { user, dryRun, fieldValidation, signal } = write;
-  return { user, dryRun, fieldValidation, signal, warn: (text) => write.warn(text) };
+  const { user, dryRun, fieldValidation, findings, signal } = write;
+  return { user, dryRun, fieldValidation, findings, signal, warn: (text) => write.warn(text) };
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { stringify } from 'yaml';
 import { isStatusError, newInternalError, type StatusError } from '#pkg/apimachinery/index';
-import { negotiate } from '../accept.ts';
+import { negotiate, parseAccept } from '../accept.ts';
 import type { Filter, RequestContext } from '../request-context.ts';
 import { isAnswered, send } from '../respond.ts';
 
@@ -46,8 +46,14 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
   if (failure.code === 401 && !response.hasHeader('WWW-Authenticate')) response.setHeader('WWW-Authenticate', 'Bearer realm="svc"');
   // A client that was never told to go on may or may not send its body: the connection cannot be used again.
   if (request.headers.expect !== undefined && !request.complete) response.shouldKeepAlive = false;
-  const { type } = negotiate(request.headers.accept, offers) ?? offers[0];
+  const { type } = formatOf(request.headers.accept);
   await send(context, failure.code, type, bodyOf(context, failure, type));
+}
+
+/** Whoever lists problems wants failures so, wherever in the list: successes have other types. */
+function formatOf(accept: string | undefined): (typeof offers)[number] {
+  const takesProblems = accept?.includes('problem') === true && parseAccept(accept).some(({ type, q }) => q > 0 && type === offers[1].type);
+  return takesProblems ? offers[1] : (negotiate(accept, offers) ?? offers[0]);
 }
 
 function bodyOf(context: RequestContext, failure: StatusError, type: (typeof offers)[number]['type']): string {

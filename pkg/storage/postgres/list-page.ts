@@ -49,8 +49,7 @@ export class PageReader {
   async #gathered(table: Table, query: PageQuery, limit: number): Promise<ObjectPage | undefined> {
     const list = compileList(table, query, 'gathered');
     const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query, limit + 1), list.parameters.values);
-    const page = pageFromRows(rows, query);
-    return page.total > limit ? undefined : page;
+    return Number(rows[0]!.matched) > limit ? undefined : pageFromRows(rows, query);
   }
 
   /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */

@@ -67,6 +67,8 @@ export class TableDefiner {
     );
     const table = { id: rows[0]!.id };
     const name = tableName(table);
+    // A table of this number can only be what an incomplete restore of an older dump left.
+    await client.query(`DROP TABLE IF EXISTS ${name}`);
     await client.query(
       `CREATE TABLE ${name} (namespace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, rev bigint NOT NULL, uid uuid NOT NULL, ` +
         `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL` +
@@ -83,11 +85,14 @@ export class TableDefiner {
 
   async #adapt(client: PoolClient, row: ModelRow, model: Pick<Model, 'indexes'>): Promise<boolean> {
     const plan = planIndexes(row.columns, model.indexes);
-    if (plan.unchanged) return row.columns.some(({ state }) => state !== 'ready');
+    const failed = plan.columns.filter(({ state }) => state === 'failed');
+    if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
+    // The data may have been mended since.
+    const columns = plan.columns.map((column) => (column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column));
     // Waits for readers at most this long: behind a waiting ALTER TABLE everybody else would wait too.
     await client.query("SET LOCAL lock_timeout = '3s'");
     for (const column of plan.added) await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
-    await saveColumns(client, row.id, plan.columns);
+    await saveColumns(client, row.id, columns);
     return true;
   }
 

@@ -15,6 +15,7 @@ export function writing(options: Partial<Omit<WriteContext, 'warn'>> = {}): Writ
     user: { name: 'test', uid: '', groups: [] },
     dryRun: false,
     fieldValidation: 'Warn',
+    findings: [],
     signal: new AbortController().signal,
     warn: (text) => warnings.push(text),
     warnings,
