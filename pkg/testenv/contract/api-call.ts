@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TestEnv, TestRequest } from '../start-test-env.ts';
+
+/** Any body of the API, as loosely as a test reads it: an object, a list or a Status. */
+export interface ApiBody {
+  apiVersion: string;
+  kind: string;
+  metadata: ApiMetadata;
+  spec: Record<string, unknown>;
+  status: unknown;
+  items: ApiBody[];
+  reason: string;
+  message: string;
+  code: number;
+  details: { name?: string; group?: string; kind?: string; uid?: string; causes?: Cause[]; retryAfterSeconds?: number };
+}
+
+export interface ApiMetadata {
+  name: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  continue?: string;
+  remainingItemCount?: number;
+}
+
+export interface Cause {
+  reason: string;
+  message: string;
+  field: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The answer as it came. */
+  text: string;
+  body: ApiBody;
+  /** Texts of the Warning headers, unquoted. */
+  warnings: string[];
+}
+
+/** One request, read to its end. */
+export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<Answer> {
+  const response = await env.request(path, { signal: AbortSignal.timeout(20_000), ...init });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parsed(text), warnings: warningTexts(response.headers) };
+}
+
+export const mergePatch = { 'content-type': 'application/merge-patch+json' };
+export const jsonPatch = { 'content-type': 'application/json-patch+json' };
+export const yamlBody = { 'content-type': 'application/yaml' };
+
+/** Asks again until the answer satisfies; the last failure is the error. */
+export async function eventually<T>(attempt: () => Promise<T> | T, timeoutMs = 10_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await delay(20);
+    }
+  }
+}
+
+/** `causes` as `field: reason: message`, sorted. */
+export function causesOf({ body }: Answer): string[] {
+  return (body.details?.causes ?? []).map(({ field, reason, message }) => `${field}: ${reason}: ${message}`).toSorted();
+}
+
+function parsed(text: string): ApiBody {
+  try {
+    return JSON.parse(text) as ApiBody;
+  } catch {
+    return {} as ApiBody;
+  }
+}
+
+function warningTexts(headers: Headers): string[] {
+  return [...(headers.get('warning') ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replaceAll(/\\(.)/g, '$1'));
+}

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startTestEnv, type TestEnv } from '../start-test-env.ts';
+import { applyPatch, clientOf, names, type Client } from './client.ts';
+import { apiVersion, article, articles, namespaces, note, notes, notesIn, registerModels } from './models.ts';
+
+let env: TestEnv;
+let client: Client;
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = clientOf(env);
+  await registerModels(client);
+});
+afterAll(() => env.stop());
+
+const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+
+describe('an absent namespace', () => {
+  test.each([
+    ['POST', '', note('a')],
+    ['GET', '', undefined],
+    ['GET', '/a', undefined],
+    ['PUT', '/a', note('a')],
+    ['DELETE', '/a', undefined],
+    ['DELETE', '', undefined],
+  ])('%s %s is 404', async (method, path, body) => {
+    const { status, body: answer } = await client.send(method, `${notesIn('absent')}${path}`, body === undefined ? {} : { body });
+    expect([status, answer.reason]).toEqual([404, 'NotFound']);
+  });
+
+  test('POST names it', async () => {
+    expect((await client.post(notesIn('absent'), note('a'))).body.message).toBe('namespaces "absent" not found');
+  });
+
+  test('PATCH is 404, apply too', async () => {
+    expect((await client.patch(`${notesIn('absent')}/a`, {})).status).toBe(404);
+    expect((await client.patch(`${notesIn('absent')}/a?fieldManager=test`, note('a'), applyPatch)).status).toBe(404);
+  });
+});
+
+describe('objects of a namespace', () => {
+  test('are apart from those of another with the same name', async () => {
+    expect((await client.post(namespaces, namespace('one'))).status).toBe(201);
+    expect((await client.post(namespaces, namespace('two'))).status).toBe(201);
+    const [one, two] = [await client.post(notesIn('one'), note('same', { text: '1' })), await client.post(notesIn('two'), note('same', { text: '2' }))];
+    expect([one.status, two.status]).toEqual([201, 201]);
+    expect(one.headers.get('location')).toMatch(new RegExp(`${notesIn('one')}/same$`));
+    expect(one.body.metadata.namespace).toBe('one');
+    expect((await client.get(`${notesIn('two')}/same`)).body.spec).toEqual({ text: '2' });
+    await client.delete(`${notesIn('one')}/same`);
+    expect((await client.get(`${notesIn('one')}/same`)).status).toBe(404);
+    expect((await client.get(`${notesIn('two')}/same`)).status).toBe(200);
+  });
+
+  test('are listed by namespace, and all of them at the bare path', async () => {
+    await client.post(namespaces, namespace('three'));
+    await client.post(notesIn('default'), note('b'));
+    await client.post(notesIn('three'), note('a'));
+    await client.post(notesIn('three'), note('c'));
+    expect(names(await client.get(notesIn('three')))).toEqual(['a', 'c']);
+    const all = (await client.get(notes)).body.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    expect(all).toEqual(all.toSorted());
+    expect(all).toEqual(expect.arrayContaining(['default/b', 'three/a', 'three/c']));
+    expect(names(await client.get(`${notes}?fieldSelector=metadata.namespace%3Dthree`))).toEqual(['a', 'c']);
+    expect(names(await client.get(`${notesIn('three')}?sort=name,desc`))).toEqual(['c', 'a']);
+  });
+
+  test('are not written at the bare path', async () => {
+    const refused = await client.post(notes, note('bare', {}, { namespace: 'default' }));
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+    expect((await client.get(`${notesIn('default')}/bare`)).status).toBe(404);
+    expect((await client.get(`${notes}/b`)).status).toBe(404);
+  });
+
+  test('PUT of another namespace is 400', async () => {
+    await client.post(notesIn('default'), note('put'));
+    expect((await client.put(`${notesIn('default')}/put`, note('put', {}, { namespace: 'one' }))).status).toBe(400);
+  });
+});
+
+test('a cluster-scoped model is 404 under a namespace', async () => {
+  const path = `/apis/${apiVersion}/namespaces/default/articles`;
+  for (const answer of [await client.get(path), await client.post(path, article('a')), await client.get(`${path}/a`)]) expect(answer.status).toBe(404);
+});
+
+test('a cluster-scoped object with a namespace in its body is refused or has none', async () => {
+  const { status, body } = await client.post(articles, article('scoped', {}, { namespace: 'default' }));
+  expect([201, 400, 422]).toContain(status);
+  if (status === 201) expect(body.metadata.namespace).toBeUndefined();
+});
+
+describe('the namespaces themselves', () => {
+  test('are listed with default', async () => {
+    const list = await client.get(namespaces);
+    expect(list.body).toMatchObject({ apiVersion: 'v1', kind: 'NamespaceList' });
+    expect(names(list)).toContain('default');
+  });
+
+  test('default is never deleted', async () => {
+    const { status } = await client.delete(`${namespaces}/default`);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+    const { body } = await client.get(`${namespaces}/default`);
+    expect(body.metadata.deletionTimestamp).toBeUndefined();
+  });
+
+  test('one with objects is not deleted, one without is', async () => {
+    await client.post(namespaces, namespace('full'));
+    await client.post(notesIn('full'), note('inside'));
+    expect((await client.delete(`${namespaces}/full`)).status).toBe(409);
+    expect((await client.get(`${notesIn('full')}/inside`)).status).toBe(200);
+    await client.delete(`${notesIn('full')}/inside`);
+    expect((await client.delete(`${namespaces}/full`)).status).toBe(200);
+    expect((await client.get(`${namespaces}/full`)).status).toBe(404);
+    expect((await client.post(notesIn('full'), note('late'))).status).toBe(404);
+  });
+
+  test.each(['Upper', 'a.b', 'n'.repeat(64), ''])('%j is no name of one', async (name) => {
+    expect((await client.post(namespaces, namespace(name))).status).toBe(422);
+  });
+});

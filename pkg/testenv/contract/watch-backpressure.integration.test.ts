@@ -1,0 +1,91 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { defaultHandlerOptions } from '#pkg/apiserver/index';
+import { startTestEnv, type TestEnv } from '../start-test-env.ts';
+import { call, eventually } from './api-call.ts';
+import { create, register, type Registered } from './models-definition.ts';
+import { WatchStream } from './watch-stream.ts';
+
+let env: TestEnv;
+let posts: Registered;
+
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, bufferLimit: 1024 * 1024, stallMs: 1_000, heartbeatMs: 200, closeGraceMs: 500 } } });
+  posts = await register(env);
+});
+
+afterAll(() => env?.stop());
+
+/** A client that asks, reads the head of the answer and then nothing more. */
+async function deafClient(path: string, server = 0): Promise<{ socket: Socket; closed: Promise<void>; head: string }> {
+  const socket = connect(Number(new URL(env.servers[server]!.url).port), '127.0.0.1');
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => resolve());
+    socket.once('error', () => resolve());
+  });
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${env.token}\r\n\r\n`);
+  const head = await new Promise<string>((resolve) => {
+    socket.once('data', (data: Buffer) => resolve(data.toString()));
+  });
+  socket.pause();
+  return { socket, closed, head };
+}
+
+/** Resolves once the server has ended the connection, without reading: what we send to it is then refused. */
+async function cutOff({ socket, closed }: { socket: Socket; closed: Promise<void> }): Promise<void> {
+  const probing = setInterval(() => socket.write('\r\n'), 50);
+  await closed;
+  clearInterval(probing);
+}
+
+/** More in sum than the kernel takes from a writer whose reader does not read. */
+const big = 'x'.repeat(200_000);
+const many = 90;
+
+test('a watcher that stops reading is cut off and resumes; others and writers notice nothing', async () => {
+  const start = (await call(env, posts.path)).body.metadata.resourceVersion;
+  const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
+  expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
+  const healthy = await Promise.all([0, 1].map((server) => WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server })));
+  const took: number[] = [];
+  for (let i = 0; i < many; i += 1) {
+    const before = Date.now();
+    await create(env, posts.path, posts.object(`big-${i}`, { big }));
+    took.push(Date.now() - before);
+  }
+  await Promise.all(healthy.map((stream) => stream.untilCount(many)));
+  for (const stream of healthy) {
+    expect(stream.story).toEqual(Array.from({ length: many }, (_, i) => `ADDED big-${i}`));
+    stream.close();
+  }
+  expect(Math.max(...took)).toBeLessThan(3_000);
+  await cutOff(deaf);
+  const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`);
+  await resumed.untilCount(many);
+  expect(resumed.story).toEqual(healthy[0]!.story);
+  resumed.close();
+});
+
+test('a reader that keeps reading gets a large initial list whole', async () => {
+  const stream = await WatchStream.open(env, posts.path, { server: 1 });
+  await stream.untilCount(many);
+  expect([stream.ended, new Set(stream.story).size]).toEqual([false, many]);
+  stream.close();
+});
+
+test('a reader deaf to a large initial list is cut off too, and the server keeps answering', async () => {
+  const deaf = await Promise.all(Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)));
+  const before = Date.now();
+  await create(env, posts.path, posts.object('meanwhile'));
+  expect(Date.now() - before).toBeLessThan(3_000);
+  await Promise.all(deaf.map(cutOff));
+});
+
+test('a client that goes away leaves nothing behind', async () => {
+  const streams = await Promise.all(Array.from({ length: 50 }, (_, i) => WatchStream.open(env, `${posts.path}?labelSelector=none-${i}`)));
+  for (const stream of streams) stream.close();
+  await eventually(async () => {
+    const answer = await call(env, posts.path, { method: 'POST', body: posts.object('after-leaving') });
+    expect([201, 409]).toContain(answer.status);
+  });
+});

@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { defaultHandlerOptions } from '#pkg/apiserver/index';
+import { startTestEnv, type TestEnv } from '../start-test-env.ts';
+import { call } from './api-call.ts';
+import { create, register, type Registered } from './models-definition.ts';
+import { revisionOf, WatchStream, type WatchStreamOptions } from './watch-stream.ts';
+
+let env: TestEnv;
+let posts: Registered;
+
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, heartbeatMs: 100, bookmarkMs: 200 } } });
+  posts = await register(env);
+  for (const name of ['z', 'y', 'x']) await create(env, posts.path, posts.object(name));
+});
+
+afterAll(() => env?.stop());
+
+async function storyOf(query: string, count: number, options: WatchStreamOptions = {}): Promise<WatchStream> {
+  const stream = await WatchStream.open(env, `${posts.path}?${query}`, options);
+  try {
+    return await stream.untilCount(count);
+  } finally {
+    stream.close();
+  }
+}
+
+const far = '9007199254740000';
+const current = async (): Promise<string> => (await call(env, posts.path)).body.metadata.resourceVersion;
+
+describe('where a watch starts', () => {
+  test.each([
+    ['absent', ''],
+    ['empty', 'resourceVersion='],
+    ['0', 'resourceVersion=0'],
+  ])('resourceVersion %s: every object as ADDED, then what follows', async (_case, query) => {
+    const stream = await WatchStream.open(env, `${posts.path}?${query}`);
+    await stream.untilCount(3);
+    expect(stream.story.toSorted()).toEqual(['ADDED x', 'ADDED y', 'ADDED z']);
+    const created = await create(env, posts.path, posts.object(`live-${_case}`));
+    await stream.untilCount(4);
+    expect(stream.changes[3]).toEqual({ type: 'ADDED', object: created });
+    stream.close();
+    await call(env, `${posts.path}/live-${_case}`, { method: 'DELETE' });
+  });
+
+  test('resourceVersion N: everything after N and nothing else', async () => {
+    const first = await current();
+    const second = await create(env, posts.path, posts.object('n1'));
+    const third = await create(env, posts.path, posts.object('n2'));
+    const all = await storyOf(`resourceVersion=${first}`, 2);
+    expect(all.story).toEqual(['ADDED n1', 'ADDED n2']);
+    expect(all.changes.map(revisionOf)).toEqual([second, third].map(({ metadata }) => BigInt(metadata.resourceVersion)));
+    const rest = await storyOf(`resourceVersion=${second.metadata.resourceVersion}`, 1);
+    expect(rest.story).toEqual(['ADDED n2']);
+    await Promise.all(['n1', 'n2'].map((name) => call(env, `${posts.path}/${name}`, { method: 'DELETE' })));
+  });
+
+  test('resourceVersion of the newest object: silence until the next change', async () => {
+    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=${await current()}&allowWatchBookmarks=true`);
+    await stream.until(({ bookmarks }) => bookmarks.length > 0);
+    expect(stream.changes).toEqual([]);
+    stream.close();
+  });
+});
+
+describe('places no watch can start at', () => {
+  test('from the future: 504 after the wait, with Retry-After and the cause', async () => {
+    const before = Date.now();
+    const answer = await call(env, `${posts.path}?watch=true&resourceVersion=${far}`);
+    expect(Date.now() - before).toBeGreaterThan(1_000);
+    expect(Date.now() - before).toBeLessThan(8_000);
+    expect(answer.status).toBe(504);
+    expect(answer.body.reason).toBe('Timeout');
+    expect(answer.body.message).toMatch(new RegExp(`^Timeout: Too large resource version: ${far}, current: \\d+$`));
+    expect(answer.body.details.causes).toEqual([expect.objectContaining({ reason: 'ResourceVersionTooLarge' })]);
+    expect(answer.body.details.retryAfterSeconds).toBe(1);
+    expect(answer.headers.get('retry-after')).toBe('1');
+  });
+
+  test('a future that arrives in time is a watch', async () => {
+    const now = BigInt(await current());
+    const opening = WatchStream.open(env, `${posts.path}?resourceVersion=${now + 1n}`);
+    await create(env, posts.path, posts.object('arrives-1'));
+    await create(env, posts.path, posts.object('arrives-2'));
+    const stream = await opening;
+    await stream.untilCount(1);
+    expect(stream.story).toEqual(['ADDED arrives-2']);
+    stream.close();
+    await Promise.all([1, 2].map((n) => call(env, `${posts.path}/arrives-${n}`, { method: 'DELETE' })));
+  });
+
+  test.each(['abc', '-1', '1.5', '1e3', ' 1', '0x10', '99999999999999999999999999'])('resourceVersion=%s is 400', async (version) => {
+    const answer = await call(env, `${posts.path}?watch=true&resourceVersion=${encodeURIComponent(version)}`);
+    expect([version, answer.status]).toEqual([version, 400]);
+  });
+
+  test('an unreadable Last-Event-ID is 400, never a start over', async () => {
+    const answer = await call(env, `${posts.path}?watch=true`, { headers: { accept: 'text/event-stream', 'last-event-id': 'junk' } });
+    expect(answer.status).toBe(400);
+  });
+
+  test('older than the history: ERROR 410 Expired in a 200 stream, then the end; a fresh list goes on', async () => {
+    await env.servers[0]!.store.compact({ minAge: 0, maxSize: 0, claimAge: 60_000 });
+    // The second server was not there at revision 1, so that none of it can still be in its memory.
+    const stream = await WatchStream.open(env, `${posts.path}?resourceVersion=1`, { server: 1 });
+    await stream.untilEnd();
+    expect(stream.failure).toBeUndefined();
+    expect(stream.events).toHaveLength(1);
+    expect(stream.events[0]).toMatchObject({ type: 'ERROR', object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 } });
+    expect(stream.events[0]!.object.message).toMatch(/^too old resource version: 1 \(\d+\)$/);
+    const sse = await WatchStream.open(env, posts.path, { server: 1, sse: true, headers: { 'last-event-id': '1' } });
+    await sse.untilEnd();
+    expect(sse.events[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
+    const created = await WatchStream.open(env, `${posts.path}?resourceVersion=${await current()}`);
+    await create(env, posts.path, posts.object('fresh'));
+    await created.untilCount(1);
+    expect(created.story).toEqual(['ADDED fresh']);
+    created.close();
+    await call(env, `${posts.path}/fresh`, { method: 'DELETE' });
+  });
+});
+
+describe('sendInitialEvents', () => {
+  const streaming = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
+
+  test('ADDED for all, then the bookmark that says so, then what follows', async () => {
+    const stream = await WatchStream.open(env, `${posts.path}?${streaming}`);
+    await stream.until(({ bookmarks }) => bookmarks.length > 0);
+    const types = stream.events.map(({ type }) => type);
+    expect(types.slice(0, types.indexOf('BOOKMARK') + 1)).toEqual(['ADDED', 'ADDED', 'ADDED', 'BOOKMARK']);
+    const marker = stream.bookmarks[0]!.object;
+    expect(marker).toMatchObject({ apiVersion: posts.apiVersion, kind: 'Post', metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } });
+    await create(env, posts.path, posts.object('follows'));
+    await stream.untilCount(4);
+    expect(stream.story.at(-1)).toBe('ADDED follows');
+    expect(stream.bookmarks.filter(({ object }) => object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true')).toHaveLength(1);
+    stream.close();
+    await call(env, `${posts.path}/follows`, { method: 'DELETE' });
+  });
+
+  test.each([
+    ['resourceVersion empty', `${streaming}&resourceVersion=`],
+    ['resourceVersion 0', `${streaming}&resourceVersion=0`],
+    ['a version that is there', `${streaming}&resourceVersion=1`],
+  ])('%s starts the same', async (_case, query) => {
+    const stream = await WatchStream.open(env, `${posts.path}?${query}`);
+    await stream.until(({ bookmarks }) => bookmarks.length > 0);
+    expect(stream.changes).toHaveLength(3);
+    stream.close();
+  });
+
+  test('an empty collection: the marker alone', async () => {
+    const stream = await WatchStream.open(env, `${posts.path}?${streaming}&labelSelector=nobody`);
+    await stream.until(({ bookmarks }) => bookmarks.length > 0);
+    expect(stream.changes).toEqual([]);
+    expect(stream.bookmarks[0]!.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
+    stream.close();
+  });
+
+  test('false: no initial objects even without a resourceVersion', async () => {
+    const stream = await WatchStream.open(env, `${posts.path}?sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`);
+    await stream.until(({ bookmarks }) => bookmarks.length > 0);
+    expect(stream.changes).toEqual([]);
+    stream.close();
+  });
+
+  test.each([
+    ['without resourceVersionMatch', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true'],
+    ['with Exact', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Exact&resourceVersion=1'],
+    ['with an unknown match', 'watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Zzz'],
+    ['resourceVersionMatch on a watch without it', 'watch=true&resourceVersionMatch=NotOlderThan&resourceVersion=1'],
+    ['on a list', 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan'],
+  ])('%s is 422', async (_case, query) => {
+    const answer = await call(env, `${posts.path}?${query}`);
+    expect([answer.status, answer.body.reason]).toEqual([422, 'Invalid']);
+  });
+});

@@ -1,0 +1,26 @@
+import type { TestEnv } from '../start-test-env.ts';
+import type { WireBody } from './client.ts';
+
+export interface WatchedEvent {
+  type: string;
+  object: WireBody;
+}
+
+/** The change events of a collection after a resource version, up to and without the one of the object named `last`. */
+export async function watchedUntil(env: TestEnv, path: string, after: { resourceVersion: string; last: string }): Promise<WatchedEvent[]> {
+  const query = new URLSearchParams({ watch: 'true', resourceVersion: after.resourceVersion, timeoutSeconds: '10' });
+  const response = await env.request(`${path}?${query.toString()}`);
+  const events: WatchedEvent[] = [];
+  let rest = '';
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines.filter((each) => each.trim() !== '')) {
+      const event = JSON.parse(line) as WatchedEvent;
+      if (event.type === 'BOOKMARK') continue;
+      if (event.object.metadata.name === after.last) return events;
+      events.push(event);
+    }
+  }
+  throw new Error(`The watch ended before ${after.last}, after ${JSON.stringify(events)}`);
+}
