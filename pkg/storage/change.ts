@@ -13,6 +13,14 @@ export interface Change extends ObjectKey {
   old?: { revision: number; body: string; fingerprint: string };
 }
 
+/** One life of a model, from its making to its being dropped. */
+export interface Incarnation {
+  /** As changes name it. */
+  modelId: number;
+  /** History up to here, under the same name, is that of an earlier life; 0 where there was none. */
+  replaces: number;
+}
+
 export type ChangeListener = (changes: readonly Change[], cursor: number) => void;
 
 /**
@@ -31,6 +39,6 @@ export interface ChangeFeed {
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /** Changes of one model after a revision, at most up to `cursor` and about 4 MB at a time; `upTo` is how far the answer reaches. StorageError Compacted. */
   read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }>;
-  /** The number of a model's present incarnation. */
-  modelIdOf(resource: GroupResource): Promise<number | undefined>;
+  /** A model's present incarnation, asked of the database; undefined if there is none. */
+  incarnationOf(resource: GroupResource): Promise<Incarnation | undefined>;
 }

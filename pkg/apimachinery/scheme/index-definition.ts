@@ -17,6 +17,8 @@ export interface IndexDefinition {
   unique: boolean;
   /** May an object have no key? Default true. */
   nullable: boolean;
+  /** The schema's default for the field: the key of an object that was stored before the default came, and is read with it. */
+  default?: string | number | boolean;
 }
 
 /** One key: a date is milliseconds since 1970. */

@@ -84,8 +84,13 @@ class KeyCollector {
     const segment = this.segments[depth];
     if (segment === undefined) this.take(value);
     else if ('everyItem' in segment) this.walkItems(value, depth);
-    else if (isJsonObject(value)) this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : undefined, depth + 1);
+    else if (isJsonObject(value)) this.walk(Object.hasOwn(value, segment.property) ? value[segment.property] : this.defaultAt(depth), depth + 1);
     else this.report(() => typeInvalid(this.field(depth), typeName(value), `index ${this.index.name}: must be an object`));
+  }
+
+  /** A default stands for an absent field, not for its absent parents. */
+  private defaultAt(depth: number): string | number | boolean | undefined {
+    return depth === this.segments.length - 1 ? this.index.default : undefined;
   }
 
   private walkItems(value: unknown, depth: number): void {

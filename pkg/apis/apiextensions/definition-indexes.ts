@@ -1,4 +1,4 @@
-import type { IndexDefinition } from '#pkg/apimachinery/index';
+import { parseIndexPath, type IndexDefinition, type JsonSchema } from '#pkg/apimachinery/index';
 import type { DeclaredIndex, DefinitionVersion } from './definition.ts';
 import { findSelectableField } from './selectable-field.ts';
 
@@ -34,4 +34,27 @@ export function mergedIndexes(versions: readonly DefinitionVersion[]): IndexDefi
     if (known === undefined || (each.declared && !known.declared)) merged.set(each.index.name, each);
   }
   return [...merged.values()].map(({ index }) => index);
+}
+
+/** The indexes with the defaults that a schema has for their fields. */
+export function withSchemaDefaults(indexes: readonly IndexDefinition[], schema: JsonSchema | undefined): IndexDefinition[] {
+  return indexes.map((index) => {
+    const value = defaultAt(index.path, schema);
+    return value === undefined ? index : { ...index, default: value };
+  });
+}
+
+function defaultAt(path: string, schema: JsonSchema | undefined): string | number | boolean | undefined {
+  const parsed = parseIndexPath(path);
+  let current = 'segments' in parsed ? schema : undefined;
+  for (const segment of 'segments' in parsed ? parsed.segments : []) {
+    if (current === undefined) return undefined;
+    current = 'everyItem' in segment ? current.items : (current.properties?.[segment.property] ?? valueSchema(current));
+  }
+  const value = current?.default;
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+}
+
+function valueSchema({ additionalProperties }: JsonSchema): JsonSchema | undefined {
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Model, ModelNames, ModelVersion } from '#pkg/apimachinery/index';
 import { isEstablished, type CustomResourceDefinition, type DefinitionNames, type DefinitionVersion } from './definition.ts';
-import { mergedIndexes } from './definition-indexes.ts';
+import { mergedIndexes, withSchemaDefaults } from './definition-indexes.ts';
 import { compareVersions } from './version-priority.ts';
 
 /**
@@ -10,13 +10,14 @@ import { compareVersions } from './version-priority.ts';
 export function modelFromDefinition(definition: CustomResourceDefinition): Model {
   const { spec } = definition;
   const versions = spec.versions.toSorted((a, b) => compareVersions(a.name, b.name));
+  const stored = spec.versions.find(({ storage }) => storage) ?? versions[0];
   return {
     group: spec.group,
     names: modelNames(servedNames(definition)),
     scope: spec.scope,
     versions: versions.map(modelVersion),
-    storageVersion: (spec.versions.find(({ storage }) => storage) ?? versions[0])?.name ?? '',
-    indexes: mergedIndexes(versions),
+    storageVersion: stored?.name ?? '',
+    indexes: withSchemaDefaults(mergedIndexes(versions), stored?.schema?.openAPIV3Schema),
     nameRule: 'model',
   };
 }

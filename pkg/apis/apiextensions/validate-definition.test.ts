@@ -77,6 +77,7 @@ const refused: { reason: string; edit: Edit; texts: string[] }[] = [
   },
   { reason: 'a plural is lower case', edit: (d) => replural(d, 'Posts'), texts: [`spec.names.plural: Invalid value: "Posts": ${label}`] },
   { reason: 'a plural is a label', edit: (d) => replural(d, 'p'.repeat(64)), texts: ['spec.names.plural: Invalid value: '] },
+  { reason: 'a plural does not hide in the path of namespaces', edit: (d) => replural(d, 'namespaces'), texts: ['spec.names.plural: Invalid value: "namespaces": the paths of a cluster-scoped'] },
   { reason: 'a plural is needed', edit: (d) => replural(d, ''), texts: ['spec.names.plural: Required value'] },
   { reason: 'a singular is lower case', edit: (d) => (d.spec.names.singular = 'Post'), texts: [`spec.names.singular: Invalid value: "Post": ${label}`] },
   { reason: 'short names are labels', edit: (d) => (d.spec.names.shortNames = ['p', '1p']), texts: [`spec.names.shortNames[1]: Invalid value: "1p": ${label}`] },

@@ -2,7 +2,7 @@ import { fieldError, type ApiObject, type StatusCause } from '#pkg/apimachinery/
 import { validateApproval } from './api-approval.ts';
 import type { CustomResourceDefinition, DefinitionConversion } from './definition.ts';
 import { isDefinition, shapeCauses } from './definition-shape.ts';
-import { validateDefinitionName, validateGroup, validateNames } from './validate-names.ts';
+import { validateDefinitionName, validateGroup, validateNames, validatePluralPath } from './validate-names.ts';
 import { validateVersions, type StructuralSchemaCheck } from './validate-versions.ts';
 
 export interface DefinitionValidation {
@@ -23,6 +23,7 @@ export function validateDefinition(definition: ApiObject<unknown, unknown>, { va
     ...validateDefinitionName(definition),
     ...validateGroup(spec.group),
     ...validateNames(spec.names),
+    ...validatePluralPath(spec),
     ...validateScope(spec.scope),
     ...validateVersions(spec.versions, validateStructuralSchema),
     ...validateConversion(spec.conversion),

@@ -28,6 +28,12 @@ export function validateGroup(group: string): StatusCause[] {
   return [];
 }
 
+/** A plural that the paths of its objects would hide: `/namespaces/{name}` begins a namespace, and two words after one are namespaces' own. */
+export function validatePluralPath({ names, scope }: CustomResourceDefinition['spec']): StatusCause[] {
+  const hidden = scope === 'Cluster' ? names.plural === 'namespaces' : names.plural === 'status' || names.plural === 'finalize';
+  return hidden ? [fieldError.invalid('spec.names.plural', names.plural, `the paths of a ${scope === 'Cluster' ? 'cluster-scoped' : 'namespaced'} resource of this name are those of namespaces`)] : [];
+}
+
 /** `names` as defaultDefinition leaves them: all four names are required. */
 export function validateNames(names: DefinitionNames): StatusCause[] {
   const causes = [

@@ -64,7 +64,8 @@ export class WatchConnection implements WatchSink {
     for (const { revision, text } of objects) {
       if (this.isOver) return;
       this.isSilent = false;
-      if (!context.response.write(format.event('ADDED', revision, text))) await this.drained();
+      context.response.write(format.event('ADDED', revision, text));
+      await this.drained();
     }
   }
 
@@ -119,10 +120,12 @@ export class WatchConnection implements WatchSink {
   }
 
   /** Resolves when the client has read what was written, or will not. */
-  private drained(): Promise<void> {
-    return new Promise((resolve) => {
-      this.resume = resolve;
-    });
+  async drained(): Promise<void> {
+    while (!this.isOver && this.input.context.response.writableNeedDrain) {
+      await new Promise<void>((resolve) => {
+        this.resume = resolve;
+      });
+    }
   }
 
   private write(bytes: Buffer): void {

@@ -30,6 +30,8 @@ export interface BusWatchRequest {
 
 /** How long a watch waits for a revision this replica has not reached. Milliseconds. */
 const futureWait = 3_000;
+/** History given to a sink before it is asked whether it keeps up, in characters of bodies. */
+const replayPiece = 256 << 10;
 
 /**
  * Brings every change to its watchers, in the order of revisions and synchronously: one subscription to the feed,
@@ -69,15 +71,16 @@ export class InformerBus {
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.reach(request.after);
-    const modelId = await this.changes.modelIdOf(request.resource);
-    if (modelId === undefined) throw newUnknownPath();
+    const incarnation = await this.changes.incarnationOf(request.resource);
+    if (incarnation === undefined) throw newUnknownPath();
+    if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
     const watcher = new Watcher({
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
       onSinkError: (error) => this.log.error({ err: error, resource: request.resource }, 'a watcher failed to take an event'),
     });
     try {
-      await this.catchUp(watcher, request, modelId);
+      await this.catchUp(watcher, request, incarnation.modelId);
       return watcher;
     } catch (error) {
       watcher.stop();
@@ -101,33 +104,34 @@ export class InformerBus {
     throw newTooLargeResourceVersion(String(revision), Math.max(newest, this.delivered));
   }
 
-  private async catchUp(watcher: Watcher, { resource, signal, group }: BusWatchRequest, modelId: number): Promise<void> {
+  /** History goes at the pace of whoever takes it, a piece at a time; only the last piece and the beginning of the live part are one step. */
+  private async catchUp(watcher: Watcher, { resource, signal, group, sink }: BusWatchRequest, modelId: number): Promise<void> {
     for (;;) {
       if (this.stopped) throw newServiceUnavailable('the server is stopping');
       if (signal?.aborted === true) watcher.stop();
       else if (group.endReason !== undefined) watcher.end(group.endReason);
       if (watcher.isOver) return;
       const recent = this.ring.after(watcher.cursor, modelId);
-      if (recent !== undefined) {
+      if (recent !== undefined && firstPiece(recent).length === recent.length) {
         // From here to `attach` nothing is awaited, so no change comes between.
         watcher.replay(recent, this.delivered);
         if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
         return;
       }
-      const { changes, upTo } = await this.history(resource, watcher.cursor);
+      const { changes, upTo } = recent === undefined ? await this.history(resource, watcher.cursor) : { changes: recent, upTo: recent.at(-1)!.revision };
       // Without progress this would go on for ever.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
-      watcher.replay(changes.filter((change) => change.modelId === modelId), upTo);
+      await replayPaced(watcher, sink, changes.filter((change) => change.modelId === modelId));
+      watcher.replay([], upTo);
     }
   }
 
   private async history(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
-    const tooOld = (): StatusError => newExpired(`too old resource version: ${after} (${this.changes.compacted})`);
-    if (after < this.changes.compacted) throw tooOld();
+    if (after < this.changes.compacted) throw tooOld(after, this.changes.compacted);
     try {
       return await this.changes.read(resource, after);
     } catch (error) {
-      throw isStorageError(error, 'Compacted') ? tooOld() : error;
+      throw isStorageError(error, 'Compacted') ? tooOld(after, this.changes.compacted) : error;
     }
   }
 
@@ -150,6 +154,29 @@ export class InformerBus {
       this.log.error({ err: error, revision: change.revision }, 'an observer failed to take a change');
     }
   }
+}
+
+async function replayPaced(watcher: Watcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
+  for (let rest = changes; rest.length > 0 && !watcher.isOver; ) {
+    const piece = firstPiece(rest);
+    watcher.replay(piece, piece.at(-1)!.revision);
+    rest = rest.slice(piece.length);
+    await sink.drained?.();
+  }
+}
+
+/** As many changes as fit, at least one. */
+function firstPiece(changes: readonly Change[]): readonly Change[] {
+  let size = 0;
+  const end = changes.findIndex(({ body }, i) => {
+    size += body.length;
+    return i > 0 && size > replayPiece;
+  });
+  return end === -1 ? changes : changes.slice(0, end);
+}
+
+function tooOld(after: number, oldest: number): StatusError {
+  return newExpired(`too old resource version: ${after} (${oldest})`);
 }
 
 /** @returns takes it out again, and the set with its last member. */

@@ -136,7 +136,7 @@ export class PlatformRegistry implements ModelRegistry {
 
   /** Loads a model's objects and then hears of every change of them, in order, none missed and none twice. */
   private async follow(resource: GroupResource, { load, change }: { load: (stored: StoredObject) => void; change: (change: Change) => void }): Promise<void> {
-    const modelId = await this.store.changes.modelIdOf(resource);
+    const modelId = (await this.store.changes.incarnationOf(resource))?.modelId;
     if (modelId === undefined) throw new Error(`the store has no place for ${resource.resource}`);
     const early: Change[] = [];
     // The list may be older or newer than the feed is: what it holds already is passed over.

@@ -111,6 +111,8 @@ export interface WatchRequest {
 export interface WatchSink {
   /** `object` is made at most once per version and change: `text()` is its JSON with resourceVersion. */
   event(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: SharedRepresentation): void;
+  /** Resolves when what was given has been taken, or never will be; asked between pieces of history, which would otherwise come all at once. */
+  drained?(): Promise<void>;
   /** The model was removed or its definition changed: the watch is over. */
   end(reason: string): void;
 }

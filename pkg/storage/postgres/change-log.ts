@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import type { Log, Notifications } from '#pkg/database/index';
 import type { GroupResource } from '#pkg/apimachinery/index';
-import type { Change, ChangeFeed, ChangeListener } from '../change.ts';
+import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch } from './epoch.ts';
@@ -147,17 +147,18 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const table = await this.#options.catalog.get(resource);
     const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-model', text: readModel, values: [after, upTo, table.id] });
     const compacted = Number(rows[0]!.compacted);
-    if (after < compacted) throw new StorageError('Compacted', `too old resource version: ${after} (${compacted})`);
+    if (after < Math.max(compacted, table.replaces)) throw new StorageError('Compacted', 'this history is no longer kept');
     const changes = rows.flatMap(changeFromRow);
     const found = Number(rows[0]!.page_rows ?? 0);
     const complete = found < readRows && rows.length >= found;
     return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
   }
 
-  /** Asks the database: nothing would tell a watch that it follows an incarnation which another replica dropped. */
-  async modelIdOf(resource: GroupResource): Promise<number | undefined> {
+  /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */
+  async incarnationOf(resource: GroupResource): Promise<Incarnation | undefined> {
     this.#options.catalog.forget(resource);
-    return (await translated(this.#options.catalog.find(resource)))?.id;
+    const table = await translated(this.#options.catalog.find(resource));
+    return table === undefined ? undefined : { modelId: table.id, replaces: table.replaces };
   }
 
   committed(first: number, last: number, changes: readonly Change[]): void {

@@ -11,7 +11,7 @@ export interface IndexPlan {
 }
 
 /**
- * Compares declared indexes with the columns there are. An index whose path, type or form changed is another index:
+ * Compares declared indexes with the columns there are. An index whose path, type, form or default changed is another index:
  * its old column goes, a new one comes. Columns to be dropped stay, unused, until the index builder has dropped them.
  */
 export function planIndexes(present: readonly Column[], declared: readonly IndexDefinition[]): IndexPlan {
@@ -31,5 +31,5 @@ export function planIndexes(present: readonly Column[], declared: readonly Index
 }
 
 function sameIndex(a: IndexDefinition, b: IndexDefinition): boolean {
-  return a.name === b.name && a.path === b.path && a.type === b.type && a.multi === b.multi && a.unique === b.unique && a.nullable === b.nullable;
+  return a.name === b.name && a.path === b.path && a.type === b.type && a.multi === b.multi && a.unique === b.unique && a.nullable === b.nullable && a.default === b.default;
 }

@@ -93,7 +93,7 @@ export class ChunkReader {
       list.parameters.values,
     );
     const header = rows[0]!;
-    if (after !== undefined && after.revision > 0 && after.revision < Number(header.compacted)) {
+    if (after !== undefined && after.revision > 0 && after.revision < Math.max(Number(header.compacted), table.replaces)) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
     return { rows: { rows: rows.filter((row) => row.rev !== null).map(storedObject), revision: Number(header.revision) }, matched: Number(header.matched) };

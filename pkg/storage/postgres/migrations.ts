@@ -16,8 +16,12 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       resource text COLLATE "C" NOT NULL,
       namespaced boolean NOT NULL,
       shape int NOT NULL DEFAULT 1,
+      replaces bigint NOT NULL DEFAULT 0,
       columns jsonb NOT NULL DEFAULT '[]',
       UNIQUE (api_group, resource))`,
+    // Who watched a model that was dropped must not go on with one made anew under its name as if nothing had happened.
+    sql`CREATE TABLE platform.dropped_models (
+      api_group text COLLATE "C", resource text COLLATE "C", rev bigint NOT NULL, PRIMARY KEY (api_group, resource))`,
     sql`CREATE TABLE platform.change_log (
       rev bigint NOT NULL,
       size int NOT NULL,

@@ -131,7 +131,7 @@ export class PostgresStore implements Store {
   }
 
   async hasModel(resource: GroupResource): Promise<boolean> {
-    return (await this.changes.modelIdOf(resource)) !== undefined;
+    return (await this.changes.incarnationOf(resource)) !== undefined;
   }
 
   async indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]> {

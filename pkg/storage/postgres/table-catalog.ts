@@ -9,10 +9,11 @@ export interface ModelRow {
   resource: string;
   namespaced: boolean;
   shape: number;
+  replaces: string;
   columns: Column[];
 }
 
-const selectModel = 'SELECT id, api_group, resource, namespaced, shape, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Which table holds which model, kept in memory. A stale entry is harmless: a write carries the shape it was made
@@ -72,6 +73,7 @@ export function tableFromRow(row: ModelRow): Table {
     resource: { group: row.api_group, resource: row.resource },
     namespaced: row.namespaced,
     shape: row.shape,
+    replaces: Number(row.replaces),
     columns: row.columns.filter((column) => column.state !== 'dropping'),
   };
 }

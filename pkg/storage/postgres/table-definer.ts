@@ -2,14 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import type { GroupResource, Model } from '#pkg/apimachinery/index';
 import { revisionLock } from './batch-statement.ts';
 import { planIndexes } from './index-planner.ts';
-import type { ModelRow, TableCatalog } from './table-catalog.ts';
+import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
 import { indexName, sqlType, tableName, type Column, type Table } from './table.ts';
 
 /** Held by whoever changes the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
 /** Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst of writes. */
 const ginOptions = 'WITH (fastupdate = off)';
-const selectModel = 'SELECT id, api_group, resource, namespaced, shape, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /** Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision lock. */
 export class TableDefiner {
@@ -41,6 +40,10 @@ export class TableDefiner {
       await client.query(`DROP TABLE IF EXISTS ${tableName(row)}`);
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       await client.query('DELETE FROM platform.models WHERE id = $1', [row.id]);
+      await client.query(
+        'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
+        [resource.group, resource.resource],
+      );
       return row.id;
     });
     this.#catalog.forget(resource);
@@ -62,7 +65,8 @@ export class TableDefiner {
   async #create(client: PoolClient, model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
     const columns = planIndexes([], model.indexes).added.map((column) => ({ ...column, state: 'ready' as const }));
     const { rows } = await client.query<{ id: number }>(
-      'INSERT INTO platform.models (api_group, resource, namespaced, columns) VALUES ($1, $2, $3, $4) RETURNING id',
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, replaces)
+         VALUES ($1, $2, $3, $4, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
       [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns)],
     );
     const table = { id: rows[0]!.id };

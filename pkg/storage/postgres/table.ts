@@ -17,6 +17,8 @@ export interface Table {
   namespaced: boolean;
   /** Grows with every change that writers must know of. */
   shape: number;
+  /** Up to this revision, history under this name is that of a model dropped before; 0 where there was none. */
+  replaces: number;
   /** Declared indexes without those being dropped. */
   columns: Column[];
 }

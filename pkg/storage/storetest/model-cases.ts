@@ -59,13 +59,20 @@ export function modelCases(pair: () => StorePair): void {
     const { store, other } = pair();
     const model = sampleModel('reborn');
     await store.ensureModel(model);
-    const first = await other.changes.modelIdOf(resourceOf(model));
+    await other.write(createOf(model, sampleObject('a')));
+    const first = await other.changes.incarnationOf(resourceOf(model));
+    const before = await store.changes.catchUp();
     await store.dropModel(resourceOf(model));
     expect(await other.hasModel(resourceOf(model))).toBe(false);
     await store.ensureModel(model);
-    const second = await other.changes.modelIdOf(resourceOf(model));
-    expect(second).toBeGreaterThan(first!);
-    expect(await store.changes.modelIdOf(resourceOf(model))).toBe(second);
+    const second = await other.changes.incarnationOf(resourceOf(model));
+    expect(first).toMatchObject({ replaces: 0 });
+    expect(second!.modelId).toBeGreaterThan(first!.modelId);
+    expect(second!.replaces).toBeGreaterThanOrEqual(before);
+    expect(await store.changes.incarnationOf(resourceOf(model))).toEqual(second);
+    await expect(store.changes.read(resourceOf(model), before - 1)).rejects.toMatchObject({ code: 'Compacted' });
+    const position = { namespace: '', name: 'a', revision: before - 1, keys: [], served: 1 };
+    await expect(store.chunk(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], limit: 1, after: position })).rejects.toMatchObject({ code: 'Compacted' });
   });
 
   test('an index added to existing data is built in the background and then answers for all of it', async () => {

@@ -146,11 +146,12 @@ describe('what is accepted', () => {
     expect([answer.status, answer.text.slice(0, 0)]).toEqual([201, '']);
   });
 
-  test('conversion by webhook, as in existing files', async () => {
+  // Strategy None is the one there is: to accept another and not to convert would give clients objects of the wrong form.
+  test('conversion by webhook is refused by name', async () => {
     const wanted = definition();
     inSpec({ conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig: { url: 'https://example.com/convert' } } } })(wanted);
     const answer = await call(env, definitionsPath, { method: 'POST', body: wanted });
-    expect([answer.status, answer.body.message]).toEqual([201, undefined]);
+    expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining('spec.conversion.strategy')]);
   });
 
   test('rules in CEL, with a warning', async () => {
