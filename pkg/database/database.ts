@@ -27,6 +27,8 @@ export interface PoolOptions {
   /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly statementTimeoutMs?: number;
+  /** How long an answer may take to come, whatever became of the server: a connection that has gone silent is noticed by nothing else. */
+  readonly queryTimeoutMs?: number;
 }
 
 /**
@@ -99,6 +101,7 @@ export class Database {
       ...this.config,
       max: options.max,
       ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+      ...(options.queryTimeoutMs === undefined ? {} : { query_timeout: options.queryTimeoutMs }),
       verify: (client, done) => {
         void applySettings(client, settings, done);
       },

@@ -7,12 +7,15 @@ import { batchStatement, type BatchRow } from './batch-statement.ts';
 import { classifyFailure, violatedConstraint } from './database-failure.ts';
 import type { Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
+import { translateError } from './translate-error.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
 
 const maxTries = 5;
 
 /** A write that waits for its outcome. `prepare` is called anew when the model's shape has changed. */
 export interface PendingWrite {
+  /** When it was asked for: `Date.now()`. */
+  since: number;
   operation: Operation;
   prepare(): Promise<Operation>;
   done(revision: number): void;
@@ -86,27 +89,34 @@ export class BatchRunner {
       this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)));
     }
     for (const { write, revision } of done) write.done(revision);
-    for (const [i, write] of writes.entries()) {
-      const row = rows[i];
-      if (row?.rev == null) await this.#explain(write, row?.found == null ? undefined : Number(row.found), tries);
-    }
+    const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, found: rows[i]?.found ?? null }] : []));
+    const explained = await Promise.all(undone.map(async ({ write, found }) => ({ write, isOver: await this.#explain(write, found === null ? undefined : Number(found)) })));
+    const left = explained.flatMap(({ write, isOver }) => (isOver ? [] : [write]));
+    if (left.length > 0) await this.#again(left, tries);
   }
 
-  async #explain(write: PendingWrite, found: number | undefined, tries: number): Promise<void> {
+  /** False if nothing stands in the write's way any more. */
+  async #explain(write: PendingWrite, found: number | undefined): Promise<boolean> {
     try {
       const failure = await explainFailure(this.#options.pool, write.operation, found);
       if (failure !== undefined) write.failed(failure);
-      else await this.#again([write], tries);
+      return failure !== undefined;
     } catch (error) {
-      write.failed(unavailable(error));
+      write.failed(translateError(error));
+      return true;
     }
   }
 
   async #recover(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
     const failure = classifyFailure(error);
     if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
-    if (failure === 'retry') return this.#again(writes, tries, error);
-    if (failure === 'refused') throw unavailable(error);
+    if (failure === 'refused') {
+      // The session itself may be what is refused: one of a standby, say.
+      await this.#options.connection.drop();
+      throw unavailable(error);
+    }
+    // Tried twice together: from then on one that has to wait does not keep the others.
+    if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
     if (writes.length > 1) return this.#halve(writes, tries);
     const write = writes[0]!;
     if (failure === 'stale') return this.#again(writes, tries, error);
@@ -171,11 +181,12 @@ export class BatchRunner {
   }
 
   async #readLog({ id, after }: SentBatch): Promise<Map<string, number>> {
-    const { rows } = await this.#options.pool.query<{ rev: string; model: number; namespace: string; name: string }>(
-      'SELECT rev, model, namespace, name FROM platform.change_log WHERE batch = $1 AND rev > $2',
+    const { rows } = await this.#options.pool.query<{ compacted: string; rev: string | null; model: number; namespace: string; name: string }>(
+      'SELECT meta.compacted, c.rev, c.model, c.namespace, c.name FROM platform.meta LEFT JOIN platform.change_log c ON c.batch = $1 AND c.rev > $2',
       [id, after],
     );
-    return new Map(rows.map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]));
+    if (Number(rows[0]!.compacted) > after) throw new StorageError('Timeout', 'whether the write was made can no longer be known');
+    return new Map(rows.filter(({ rev }) => rev !== null).map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]));
   }
 }
 

@@ -221,7 +221,7 @@ export function arrayLiteral(elements: readonly string[]): string {
   return `{${elements.map((element) => `"${element.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`).join(',')}}`;
 }
 
-function isNamespaces({ resource }: Table): boolean {
+export function isNamespaces({ resource }: Table): boolean {
   return resource.group === '' && resource.resource === 'namespaces';
 }
 

@@ -199,32 +199,36 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       return;
     }
     this.#reading = this.#readToEnd();
+    await this.#reading;
+  }
+
+  async #readToEnd(): Promise<void> {
     try {
-      await this.#reading;
+      await this.#readWhileAsked();
     } finally {
+      // In the same turn as the last look at `#again`: a wake between the two would be lost.
       this.#reading = undefined;
     }
   }
 
-  async #readToEnd(): Promise<void> {
+  async #readWhileAsked(): Promise<void> {
     do {
       this.#again = false;
       const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor] });
       if (this.#stopped) return;
       this.#compacted = Number(rows[0]!.compacted);
-      this.#noticeEpoch(rows[0]!.epoch);
+      if (rows[0]!.epoch !== this.#epoch || this.#compacted > this.#cursor) {
+        // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
+        this.#rewind();
+        return;
+      }
       const newest = rows.at(-1)?.rev;
       if (newest == null) continue;
       // An own batch may have moved the cursor while the rows were on their way.
       this.#tell(rows.filter((row) => Number(row.rev) > this.#cursor).flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)));
-      this.#again = true;
+      const found = Number(rows[0]!.page_rows);
+      this.#again ||= found >= readRows || rows.length < found;
     } while (this.#again && !this.#stopped);
-  }
-
-  #noticeEpoch(epoch: number): void {
-    if (epoch === this.#epoch) return;
-    this.#epoch = epoch;
-    this.#rewind();
   }
 
   #tell(changes: readonly Change[], cursor: number): void {

@@ -5,6 +5,7 @@ import { revisionLock } from './batch-statement.ts';
 
 const compactionLock = 816;
 const stepRows = 2000;
+const claimStep = 10_000;
 /** Rows looked at to find how much history fits. */
 const steps = 500;
 
@@ -35,10 +36,13 @@ export class Compactor {
   }
 
   async #expireClaims(age: number): Promise<void> {
-    await this.#pool.query(
-      `DELETE FROM platform.idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM platform.idempotency_keys WHERE at < now() - $1 * interval '1 millisecond' LIMIT 10000))`,
-      [age],
-    );
+    for (let expired = claimStep; expired === claimStep; ) {
+      const { rowCount } = await this.#pool.query(
+        `DELETE FROM platform.idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid FROM platform.idempotency_keys WHERE at < now() - $1 * interval '1 millisecond' LIMIT ${claimStep}))`,
+        [age],
+      );
+      expired = rowCount ?? 0;
+    }
   }
 
   /** The newest revision that may go, if that is more than what is gone already; never the newest row. */

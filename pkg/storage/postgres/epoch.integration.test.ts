@@ -19,7 +19,7 @@ afterAll(async () => {
 
 test('a store that reconnects to a rewound database says so', async () => {
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
-  await database.pool.query("UPDATE platform.meta SET timeline = -1");
+  await database.pool.query("UPDATE platform.meta SET timeline = 'another'");
   await database.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'");
   await Promise.all(stores.map((store) => store.rewound));
   const { rows } = await database.pool.query<{ epoch: number }>('SELECT epoch FROM platform.meta');

@@ -2,6 +2,8 @@ import type { Pool } from 'pg';
 import type { Log } from '#pkg/database/index';
 import { revisionLock } from './batch-statement.ts';
 
+/** The control file tells of a new timeline only after the first checkpoint; the name of the file being written tells at once. */
+export const timeline = 'substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)';
 /** How far revisions jump when history may have been lost: more than any server wrote since its last backup. */
 const jump = 1_000_000_000;
 
@@ -16,10 +18,9 @@ export async function checkEpoch(pool: Pool, log: Log): Promise<void> {
     await client.query('BEGIN');
     await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
     const { rowCount } = await client.query(
-      `UPDATE platform.meta SET system_identifier = s.system_identifier::text, timeline = c.timeline_id, epoch = epoch + 1,
+      `UPDATE platform.meta SET system_identifier = s.system_identifier::text, timeline = ${timeline}, epoch = epoch + 1,
          compacted = setval('platform.revision', (SELECT greatest(last_value, (SELECT max(rev) FROM platform.change_log)) FROM platform.revision) + ${jump})
-       FROM pg_control_system() s, pg_control_checkpoint() c
-       WHERE meta.system_identifier <> s.system_identifier::text OR meta.timeline <> c.timeline_id`,
+       FROM pg_control_system() s WHERE meta.system_identifier <> s.system_identifier::text OR meta.timeline <> ${timeline}`,
     );
     if (rowCount === 1) {
       // The newest row of the log is the revision of every list: it must lie above what is void.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Pool } from 'pg';
+import type { Client, Pool } from 'pg';
 import type { Database, Log } from '#pkg/database/index';
 import { extractIndexKeys, formatGroupResource, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
@@ -65,23 +65,25 @@ export class IndexBuilder {
     try {
       const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [table.id]);
       if (rows[0]?.locked !== true) return false;
-      for (const column of table.columns) if (column.state === 'building') await this.#build(table, column);
+      for (const column of table.columns) if (column.state === 'building') await this.#build(client, table, column);
       await this.#dropUnused(resource);
-      return true;
     } finally {
       await client.end();
     }
+    // What was declared while this was being done is the next round's.
+    this.#catalog.forget(resource);
+    return (await this.#catalog.find(resource))?.columns.every(({ state }) => state !== 'building') ?? true;
   }
 
-  async #build(table: Table, column: Column): Promise<void> {
+  async #build(client: Client, table: Table, column: Column): Promise<void> {
     await this.#fill(table, column);
     if (this.#stopping.signal.aborted) throw new Error('stopped');
     let message: string | undefined;
     for (const text of createIndexTexts(table, column, true)) {
-      message ??= await this.#createIndex(text);
+      message ??= await this.#cancellable(client, () => createIndex(client, text));
     }
     await this.#definer.changeColumns(table.resource, async (columns) =>
-      columns.map((known) => (known.name !== column.name ? known : { name: known.name, index: known.index, state: message === undefined ? 'ready' : 'failed', ...(message === undefined ? {} : { message }) })),
+      columns.map((known) => (known.name === column.name && known.state === 'building' ? finished(known, message) : known)),
     );
   }
 
@@ -107,24 +109,30 @@ export class IndexBuilder {
     const values = keys.map((key) => (Array.isArray(key) ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate)))) : index.multi ? '{}' : toSqlValue(key, isDate)));
     await this.#pool.query(
       `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
-        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock})) ` +
-        `UPDATE ${tableName(table)} m SET ${name} = filled.value${index.multi ? `::${type}[]` : ''} FROM filled, locked ` +
-        `WHERE m.namespace = filled.namespace AND m.name = filled.name AND m.rev = filled.rev AND m.${name} IS DISTINCT FROM filled.value${index.multi ? `::${type}[]` : ''}`,
+        // Rows first and in key order, then the lock: as a batch does, so that neither waits for the other in a circle.
+        `held AS MATERIALIZED (SELECT m.namespace, m.name, filled.value FROM filled JOIN ${tableName(table)} m ON m.namespace = filled.namespace AND m.name = filled.name ` +
+        `WHERE m.rev = filled.rev ORDER BY m.namespace, m.name FOR UPDATE OF m), ` +
+        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) FROM held) h) ` +
+        `UPDATE ${tableName(table)} m SET ${name} = held.value${index.multi ? `::${type}[]` : ''} FROM held, locked WHERE m.namespace = held.namespace AND m.name = held.name`,
       [rows.map((row) => row.namespace), rows.map((row) => row.name), rows.map((row) => row.rev), values],
     );
   }
 
-  /** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index: it goes first. */
-  async #createIndex(text: string): Promise<string | undefined> {
-    const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
-    await this.#pool.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+  /** A statement that waits for others' transactions would keep `stop` waiting with it. */
+  async #cancellable<T>(client: Client, work: () => Promise<T>): Promise<T> {
+    const { signal } = this.#stopping;
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    let cancelling: Promise<unknown> | undefined;
+    const cancel = (): void => {
+      cancelling = this.#pool.query('SELECT pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => undefined);
+    };
+    signal.addEventListener('abort', cancel, { once: true });
     try {
-      await this.#pool.query(text);
-      return undefined;
-    } catch (error) {
-      await this.#pool.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
-      if (violatedConstraint(error) === undefined) throw error;
-      return 'several objects have the same value';
+      signal.throwIfAborted();
+      return await work();
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      await cancelling;
     }
   }
 
@@ -133,12 +141,30 @@ export class IndexBuilder {
       await this.#definer.changeColumns(resource, async (columns, client, table) => {
         const unused = columns.filter(({ state }) => state === 'dropping');
         if (unused.length === 0) return columns;
-        await client.query("SET LOCAL lock_timeout = '1s'");
+        await client.query('SET LOCAL lock_timeout = 200');
         for (const { name } of unused) await client.query(`ALTER TABLE ${tableName(table)} DROP COLUMN IF EXISTS ${name}`);
         return columns.filter(({ state }) => state !== 'dropping');
       });
     } catch (error) {
       if (!isStaleTable(error)) throw error;
     }
+  }
+}
+
+function finished({ name, index }: Column, message: string | undefined): Column {
+  return message === undefined ? { name, index, state: 'ready' } : { name, index, state: 'failed', message };
+}
+
+/** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index: it goes first. */
+async function createIndex(client: Client, text: string): Promise<string | undefined> {
+  const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
+  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+  try {
+    await client.query(text);
+    return undefined;
+  } catch (error) {
+    if (violatedConstraint(error) === undefined) throw error;
+    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+    return 'several objects have the same value';
   }
 }

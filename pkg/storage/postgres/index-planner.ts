@@ -6,6 +6,8 @@ export interface IndexPlan {
   /** All columns afterwards, those that are on their way out included. */
   columns: Column[];
   added: Column[];
+  /** Columns this model ever had: a name is never used again, lest who still knows the old column reads the new one. */
+  made: number;
   /** Nothing to do. */
   unchanged: boolean;
 }
@@ -13,21 +15,22 @@ export interface IndexPlan {
 /**
  * Compares declared indexes with the columns there are. An index whose path, type, form or default changed is another index:
  * its old column goes, a new one comes. Columns to be dropped stay, unused, until the index builder has dropped them.
+ * `made` is what the last plan said, 0 at first.
  */
-export function planIndexes(present: readonly Column[], declared: readonly IndexDefinition[]): IndexPlan {
+export function planIndexes(present: readonly Column[], declared: readonly IndexDefinition[], made: number): IndexPlan {
   const added: Column[] = [];
   const kept = present.map((column) => {
     const wanted = column.state !== 'dropping' && declared.some((index) => sameIndex(index, column.index));
     return wanted || column.state === 'dropping' ? column : { name: column.name, index: column.index, state: 'dropping' as const };
   });
-  let number = Math.max(0, ...present.map(({ name }) => Number(name.slice(2))));
+  let number = made;
   for (const index of declared) {
     if (kept.some((column) => column.state !== 'dropping' && sameIndex(index, column.index))) continue;
     number += 1;
     added.push({ name: `i_${number}`, index, state: 'building' });
   }
   const columns = [...kept, ...added];
-  return { columns, added, unchanged: added.length === 0 && kept.every((column, i) => column === present[i]) };
+  return { columns, added, made: number, unchanged: added.length === 0 && kept.every((column, i) => column === present[i]) };
 }
 
 function sameIndex(a: IndexDefinition, b: IndexDefinition): boolean {

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { ObjectKey } from '#pkg/apimachinery/index';
 import type { StoredObject } from '../store.ts';
+import { classifyFailure } from './database-failure.ts';
 import { storedObject, type ObjectRow } from './list-query.ts';
 import { tableName, type Table } from './table.ts';
 
@@ -47,7 +48,17 @@ export class KeyReader {
   async #send(table: Table, reads: readonly PendingRead[]): Promise<void> {
     const [first] = reads;
     if (reads.length === 1) first!.done(await this.#one(table, first!.key));
-    else for (const [i, object] of (await this.#several(table, reads)).entries()) reads[i]!.done(object);
+    else await this.#sendSeveral(table, reads);
+  }
+
+  /** One key that PostgreSQL cannot take does not fail the others. */
+  async #sendSeveral(table: Table, reads: readonly PendingRead[]): Promise<void> {
+    try {
+      for (const [i, object] of (await this.#several(table, reads)).entries()) reads[i]!.done(object);
+    } catch (error) {
+      if (classifyFailure(error) !== 'split') throw error;
+      await Promise.all(reads.map(({ key, done, failed }) => this.#one(table, key).then(done, failed)));
+    }
   }
 
   async #one(table: Table, { namespace, name }: ObjectKey): Promise<StoredObject | undefined> {

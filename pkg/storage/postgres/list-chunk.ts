@@ -1,10 +1,10 @@
 import type { Pool } from 'pg';
-import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type Sortable } from '#pkg/apimachinery/index';
+import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type ObjectKey, type Sortable } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk, StoredObject } from '../store.ts';
-import { compileList, objectColumns, sparseLimit, storedObject, type ObjectRow } from './list-query.ts';
+import { compileList, objectColumns, orderAliases, sparseLimit, storedObject, type ObjectRow } from './list-query.ts';
 import type { ObjectCounter } from './object-counter.ts';
-import { keysetCondition, orderBy, sqlValue } from './query-compiler.ts';
+import { keysetCondition, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import type { Table } from './table.ts';
 
 interface ChunkRow extends ObjectRow {
@@ -14,12 +14,16 @@ interface ChunkRow extends ObjectRow {
 }
 
 interface ChangedRow {
+  compacted: string;
   namespace: string;
   name: string;
-  prev: string;
+  prev: string | null;
   old: string;
   old_fingerprint: string;
 }
+
+/** Objects changed since a snapshot that a chunk looks at: past that, a list is better begun anew. */
+const maxChanged = 20_000;
 
 /** An object with what it is ordered by. */
 interface Placed extends Sortable {
@@ -47,7 +51,7 @@ export class ChunkReader {
     const snapshot = after === undefined || after.revision === 0 ? revision : after.revision;
     if (after !== undefined && snapshot < revision) {
       const last = items.length > limit ? items.at(-1) : undefined;
-      items = merge(items, await this.#changedSince(table, query, snapshot, last), query);
+      items = merge(items, await this.#changedSince(table, query, { from: snapshot, to: revision }, last), query);
     }
     return this.#chunk(table, query, snapshot, items);
   }
@@ -81,15 +85,16 @@ export class ChunkReader {
     if (after !== undefined && after.revision > 0) conditions.push(`t.rev <= ${list.parameters.bind(after.revision, 'bigint')}`);
     const where = conditions.join(' AND ');
     const order = orderBy(list.order);
-    const source =
+    const aliases = orderAliases(list);
+    const keys =
       gather === undefined
-        ? `found AS MATERIALIZED (SELECT ${objectColumns}, row_number() OVER (ORDER BY ${order}) AS position FROM ${list.from} WHERE ${where} ORDER BY ${order} LIMIT ${query.limit + 1})`
-        : `gathered AS MATERIALIZED (SELECT t.* FROM ${list.from} WHERE ${where} LIMIT ${gather}), ` +
-          `found AS MATERIALIZED (SELECT ${objectColumns}, row_number() OVER (ORDER BY ${order}) AS position FROM gathered t ORDER BY ${order} LIMIT ${query.limit + 1})`;
+        ? `keys AS MATERIALIZED (SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${order}) AS position FROM ${list.from} WHERE ${where} ORDER BY ${order} LIMIT ${query.limit + 1})`
+        : `gathered AS MATERIALIZED (SELECT t.namespace, t.name, ${aliases.select} FROM ${list.from} WHERE ${where} LIMIT ${gather}), ` +
+          `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${aliases.order}) AS position FROM gathered ORDER BY position LIMIT ${query.limit + 1})`;
     const matched = gather === undefined ? '0' : '(SELECT count(*) FROM gathered)';
     const { rows } = await this.#pool.query<ChunkRow>(
-      `WITH ${source} SELECT h.*, found.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched FROM platform.meta) h ` +
-        'LEFT JOIN found ON true ORDER BY found.position',
+      `WITH ${keys} SELECT h.*, found.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched FROM platform.meta) h ` +
+        `LEFT JOIN (SELECT keys.position, ${objectColumns} FROM keys JOIN ${list.from} USING (namespace, name)) found ON true ORDER BY found.position`,
       list.parameters.values,
     );
     const header = rows[0]!;
@@ -99,29 +104,38 @@ export class ChunkReader {
     return { rows: { rows: rows.filter((row) => row.rev !== null).map(storedObject), revision: Number(header.revision) }, matched: Number(header.matched) };
   }
 
-  /** Objects that changed since the snapshot, as they were then, that lie in the chunk's range. */
-  async #changedSince(table: Table, query: ChunkQuery, snapshot: number, last: Placed | undefined): Promise<Placed[]> {
+  /** Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in the chunk's range. */
+  async #changedSince(table: Table, query: ChunkQuery, { from, to }: { from: number; to: number }, last: Placed | undefined): Promise<Placed[]> {
+    const { after, sort, namespace } = query;
+    const parameters = new Parameters();
+    const conditions = [`model = ${parameters.bind(table.id, 'int')}`, `rev > ${parameters.bind(from, 'bigint')}`, `rev <= ${parameters.bind(to, 'bigint')}`];
+    const bound = (operator: string, key: ObjectKey): string => `(namespace, name) ${operator} (${parameters.bind(key.namespace, 'text')}, ${parameters.bind(key.name, 'text')})`;
+    if (namespace !== undefined && namespace !== '') conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
+    if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
+    if (sort.length === 0 && last !== undefined) conditions.push(bound('<=', last));
     const { rows } = await this.#pool.query<ChangedRow>(
-      `SELECT * FROM (SELECT DISTINCT ON (namespace, name) namespace, name, type, prev, old, old_fingerprint FROM platform.change_log ` +
-        `WHERE model = $1 AND rev > $2 AND ($3::text IS NULL OR namespace = $3) ORDER BY namespace, name, rev) first WHERE prev IS NOT NULL`,
-      [table.id, snapshot, query.namespace ?? null],
+      `SELECT meta.compacted, changed.* FROM platform.meta LEFT JOIN LATERAL (SELECT * FROM (SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint ` +
+        `FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) changed ON true`,
+      parameters.values,
     );
+    if (from < Number(rows[0]!.compacted) || rows.length > maxChanged) throw new StorageError('Compacted', 'the continue token is too old');
     const matches = compileSelector(query.selector);
-    const compare = compareBySort(query.sort);
-    const start = query.after;
+    const compare = compareBySort(sort);
     return rows.flatMap((row) => {
+      if (row.prev === null) return [];
       const object: StoredObject = { namespace: row.namespace, name: row.name, revision: Number(row.prev), fingerprint: row.old_fingerprint, body: row.old };
       const parsed = JSON.parse(row.old) as ApiObject;
       if (!matches(parsed)) return [];
       const placed = place(object, query, parsed);
-      const inside = (start === undefined || compare(placed, start) > 0) && (last === undefined || compare(placed, last) <= 0);
+      const inside = (after === undefined || compare(placed, after) > 0) && (last === undefined || compare(placed, last) <= 0);
       return inside ? [placed] : [];
     });
   }
 }
 
 function place(object: StoredObject, { sort }: ChunkQuery, parsed?: ApiObject): Placed {
-  const keys: IndexKey[] = sort.length === 0 ? [] : sort.map(({ index }) => extractIndexKey(index, parsed ?? (JSON.parse(object.body) as ApiObject)));
+  const read = sort.length === 0 ? undefined : (parsed ?? (JSON.parse(object.body) as ApiObject));
+  const keys: IndexKey[] = read === undefined ? [] : sort.map(({ index }) => extractIndexKey(index, read));
   return { namespace: object.namespace, name: object.name, keys, object };
 }
 

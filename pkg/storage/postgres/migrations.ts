@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { timeline } from './epoch.ts';
 
 /**
  * Schema `platform`. A migration is never changed once it has landed: the next one amends it.
@@ -17,6 +18,7 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       namespaced boolean NOT NULL,
       shape int NOT NULL DEFAULT 1,
       replaces bigint NOT NULL DEFAULT 0,
+      columns_made int NOT NULL DEFAULT 0,
       columns jsonb NOT NULL DEFAULT '[]',
       UNIQUE (api_group, resource))`,
     // Who watched a model that was dropped must not go on with one made anew under its name as if nothing had happened.
@@ -41,7 +43,7 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       compacted bigint NOT NULL,
       epoch int NOT NULL,
       system_identifier text NOT NULL,
-      timeline int NOT NULL)`,
+      timeline text NOT NULL)`,
     sql`CREATE TABLE platform.idempotency_keys (
       username text NOT NULL, method text NOT NULL, path text NOT NULL, key text NOT NULL,
       body_hash text NOT NULL,
@@ -73,7 +75,7 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
     sql`INSERT INTO platform.change_log (rev, size, model, type, namespace, name)
       VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')`,
     sql`INSERT INTO platform.meta (id, compacted, epoch, system_identifier, timeline)
-      SELECT 1, 0, 1, s.system_identifier::text, c.timeline_id FROM pg_control_system() s, pg_control_checkpoint() c`,
+      SELECT 1, 0, 1, system_identifier::text, ${sql.raw(timeline)} FROM pg_control_system()`,
   ];
   for (const statement of statements) await statement.execute(db);
 }

@@ -64,7 +64,7 @@ export class ObjectCounter {
   /** What happens while the database counts is gathered and applied to the result, so that no change falls between. */
   async #count(table: Table, namespace: string | undefined, key: string): Promise<Count> {
     const missed: Change[] = [];
-    const stop = this.#feed.subscribe((changes) => missed.push(...changes));
+    const stop = this.#feed.subscribe((changes) => missed.push(...changes.filter(({ modelId, type }) => modelId === table.id && type !== 'update')));
     try {
       const { rows } = await this.#pool.query<{ revision: string; count: string }>(
         `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName(table)} t` + (namespace === undefined ? '' : ' WHERE t.namespace = $1'),

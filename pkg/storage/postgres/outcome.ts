@@ -1,7 +1,7 @@
 import { formatGroupResource } from '#pkg/apimachinery/index';
 import type { Pool } from 'pg';
 import { StorageError } from '../storage-error.ts';
-import { toSqlValue } from './batch-statement.ts';
+import { isNamespaces, toSqlValue } from './batch-statement.ts';
 import type { Operation } from './operation.ts';
 import { indexName, sqlType, tableName } from './table.ts';
 
@@ -13,7 +13,7 @@ export async function explainFailure(pool: Pool, operation: Operation, found: nu
   if (operation.type === 'C') return explainCreate(pool, operation);
   if (found === undefined) return notFound(operation);
   if (found !== operation.from?.revision) return conflict(operation);
-  if (operation.type === 'D' && (await holds(pool, 'SELECT platform.namespace_in_use($1, 0) AS holds', [operation.name]))) {
+  if (operation.type === 'D' && isNamespaces(operation.table) && (await holds(pool, 'SELECT platform.namespace_in_use($1, 0) AS holds', [operation.name]))) {
     return new StorageError('NamespaceNotEmpty', `namespace "${operation.name}" still holds objects`);
   }
   return undefined;
@@ -42,7 +42,7 @@ async function explainUniqueClash(pool: Pool, operation: Operation): Promise<Sto
   const { table } = operation;
   for (const [i, column] of table.columns.entries()) {
     const value = toSqlValue(operation.keys[i], column.index.type === 'date');
-    if (!column.index.unique || column.state !== 'ready' || value === null) continue;
+    if (!column.index.unique || column.state === 'failed' || value === null) continue;
     const text = `SELECT EXISTS (SELECT FROM ${tableName(table)} WHERE ${column.name} = $1::${sqlType(column.index)} AND (namespace, name) <> ($2, $3)) AS holds`;
     if (await holds(pool, text, [value, operation.namespace, operation.name])) return uniqueClash(column.index.name);
   }

@@ -54,6 +54,12 @@ export interface PostgresStoreOptions {
   outageLimit?: number;
 }
 
+const controlConnections = 6;
+/** Milliseconds. */
+const controlAnswerTime = 15_000;
+/** What the server has to say that a statement took too long. Milliseconds. */
+const graceTime = 5_000;
+
 /** Store on PostgreSQL 15 or newer, schema `platform`; any number of processes may have one on the same database. */
 export class PostgresStore implements Store {
   readonly changes: ChangeLog;
@@ -61,6 +67,8 @@ export class PostgresStore implements Store {
   readonly #reads: Pool;
   readonly #snapshots: Pool;
   readonly #admin: Pool;
+  /** For the short statements that everything waits for. */
+  readonly #control: Pool;
   readonly #notifications: Notifications;
   readonly #catalog: TableCatalog;
   readonly #definer: TableDefiner;
@@ -79,26 +87,33 @@ export class PostgresStore implements Store {
   static async open(options: PostgresStoreOptions): Promise<PostgresStore> {
     await migrate(options.database, 'platform', platformMigrations);
     const store = new PostgresStore(options);
-    await checkEpoch(store.#admin, options.log);
-    await store.#notifications.start();
-    await store.changes.start();
-    return store;
+    try {
+      await checkEpoch(store.#admin, options.log);
+      await store.#definer.sweep();
+      await store.#notifications.start();
+      await store.changes.start();
+      return store;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   }
 
   private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000 }: PostgresStoreOptions) {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout });
-    this.#snapshots = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout });
+    this.#control = database.newPool({ max: controlConnections, queryTimeoutMs: controlAnswerTime });
+    this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
+    this.#snapshots = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#notifications = new Notifications({ database, log });
-    this.#catalog = new TableCatalog(this.#admin);
+    this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, log });
-    this.changes = new ChangeLog({ pool: this.#admin, notifications: this.#notifications, catalog: this.#catalog, origin, log });
+    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, origin, log });
     this.#connection = new WriterConnection(database);
-    const runner = new BatchRunner({ connection: this.#connection, pool: this.#admin, origin, sink: this.changes, outageLimit });
-    this.#batcher = new WriteBatcher(runner);
+    const runner = new BatchRunner({ connection: this.#connection, pool: this.#control, origin, sink: this.changes, outageLimit });
+    this.#batcher = new WriteBatcher(runner, outageLimit);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#keys = new KeyReader(this.#reads);
     this.#pages = new PageReader(this.#reads, this.#counter);
@@ -153,21 +168,21 @@ export class PostgresStore implements Store {
       fingerprint: operation.fingerprint,
     });
     if (options.dryRun === true) {
-      const failure = await translated(explainDryRun(this.#admin, operation));
+      const failure = await translated(explainDryRun(this.#control, operation));
       if (failure !== undefined) throw failure;
       return stored(operation.from?.revision ?? 0);
     }
     options.signal?.throwIfAborted();
     const revision = await translated(
       new Promise<number>((done, failed) => {
-        this.#batcher.add({ operation, prepare, done, failed });
+        this.#batcher.add({ since: Date.now(), operation, prepare, done, failed });
       }),
     );
     return stored(revision);
   }
 
   recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
-    return translated(recallWrite(this.#admin, claim));
+    return translated(recallWrite(this.#control, claim));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {
@@ -191,7 +206,7 @@ export class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await translated(this.#admin.query('SELECT'));
+    await translated(this.#control.query('SELECT'));
   }
 
   /** Writes that wait get their outcome first. Idempotent; the database stays open. */
@@ -207,7 +222,7 @@ export class PostgresStore implements Store {
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();
-    await Promise.all([this.#reads.end(), this.#snapshots.end()]);
+    await Promise.all([this.#reads.end(), this.#snapshots.end(), this.#control.end()]);
   }
 
   /** Runs a read; where the table is not as remembered, once more on the table as it is now. */

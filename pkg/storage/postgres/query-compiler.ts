@@ -26,7 +26,8 @@ export interface CompiledSelector {
  * too, and a constant one not at all: either would tempt the planner to walk the primary key and to filter.
  */
 export function compileSelectorSql(table: Table, query: { namespace?: string; selector: Selector }, parameters: Parameters, mode: 'ordered' | 'gathered'): CompiledSelector {
-  const { namespace, selector } = query;
+  const { selector } = query;
+  const namespace = query.namespace === '' ? undefined : query.namespace;
   const labels = compileLabels(selector.labels, mode === 'gathered' && table.namespaced ? namespace : undefined, parameters);
   const conditions = [...labels.conditions];
   const needsNamespace = mode === 'ordered' ? namespace !== undefined || !table.namespaced : namespace !== undefined && table.namespaced && !labels.narrows;
@@ -66,10 +67,10 @@ const comparisons = { GreaterThan: '>', GreaterOrEqual: '>=', LessThan: '<', Les
 
 function compileField(table: Table, requirement: FieldRequirement, parameters: Parameters): string {
   const { index } = requirement;
-  const column = columnSql(table, index);
-  const type = sqlType(index);
   // A cluster-scoped object's namespace is stored as '' and means none.
-  const absent = index.name === 'metadata.namespace' ? `${column} = ''` : `${column} IS NULL`;
+  const column = index.name === 'metadata.namespace' && !table.namespaced ? 'NULL::text' : columnSql(table, index);
+  const type = sqlType(index);
+  const absent = `${column} IS NULL`;
   switch (requirement.operator) {
     case 'In':
     case 'NotIn':

@@ -10,10 +10,11 @@ export interface ModelRow {
   namespaced: boolean;
   shape: number;
   replaces: string;
+  columns_made: number;
   columns: Column[];
 }
 
-export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Which table holds which model, kept in memory. A stale entry is harmless: a write carries the shape it was made

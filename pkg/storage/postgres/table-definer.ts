@@ -1,12 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import type { GroupResource, Model } from '#pkg/apimachinery/index';
 import { revisionLock } from './batch-statement.ts';
+import { isLockTimeout } from './database-failure.ts';
 import { planIndexes } from './index-planner.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
 import { indexName, sqlType, tableName, type Column, type Table } from './table.ts';
 
 /** Held by whoever changes the tables of models: one at a time over all replicas. */
 const definitionLock = 818;
+/** Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries again. */
+const lockWait = 200;
+const lockTries = 300;
 /** Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst of writes. */
 const ginOptions = 'WITH (fastupdate = off)';
 
@@ -23,31 +28,50 @@ export class TableDefiner {
   /** Answers whether there are indexes to build or to drop. */
   async ensure(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
-    const unfinished = await this.#inTransaction(async (client) => {
-      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
-      return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
-    });
+    const unfinished = await withLockRetries(() =>
+      this.#inTransaction(async (client) => {
+        const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
+        return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
+      }),
+    );
     this.#catalog.forget(resource);
     return unfinished;
   }
 
-  /** Answers the number of the table that was dropped. */
+  /** Answers the number of the table that was dropped. The model is gone at once; its table, when the last list has been read. */
   async drop(resource: GroupResource): Promise<number | undefined> {
-    const dropped = await this.#inTransaction(async (client) => {
-      const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
-      const row = rows[0];
-      if (row === undefined) return undefined;
-      await client.query(`DROP TABLE IF EXISTS ${tableName(row)}`);
+    const id = await this.#inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-      await client.query('DELETE FROM platform.models WHERE id = $1', [row.id]);
+      const { rows } = await client.query<{ id: number }>('DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id', [resource.group, resource.resource]);
+      if (rows[0] === undefined) return undefined;
       await client.query(
         'INSERT INTO platform.dropped_models SELECT $1, $2, max(rev) FROM platform.change_log ON CONFLICT (api_group, resource) DO UPDATE SET rev = excluded.rev',
         [resource.group, resource.resource],
       );
-      return row.id;
+      return rows[0].id;
     });
     this.#catalog.forget(resource);
-    return dropped;
+    if (id !== undefined) await this.#dropTable({ id });
+    return id;
+  }
+
+  /** Drops the tables that a process which died between the two steps of `drop` left behind. */
+  async sweep(): Promise<void> {
+    const { rows } = await this.#pool.query<{ id: number }>(
+      `SELECT substr(relname, 3)::int AS id FROM pg_class WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r' AND relname ~ '^m_[0-9]+$'
+         AND NOT EXISTS (SELECT FROM platform.models WHERE models.id = substr(relname, 3)::int)`,
+    );
+    for (const table of rows) await this.#dropTable(table);
+  }
+
+  /** Readers hold their tables for a minute at most; nobody waits behind us while we wait for them. */
+  async #dropTable(table: Pick<Table, 'id'>): Promise<void> {
+    await withLockRetries(() =>
+      this.#inTransaction(async (client) => {
+        await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+        await client.query(`DROP TABLE IF EXISTS ${tableName(table)}`);
+      }),
+    );
   }
 
   /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
@@ -57,17 +81,18 @@ export class TableDefiner {
       const row = rows[0];
       if (row === undefined) return;
       const columns = await change(row.columns, client, row);
-      await saveColumns(client, row.id, columns);
+      if (columns !== row.columns) await saveColumns(client, row.id, columns);
     });
     this.#catalog.forget(resource);
   }
 
   async #create(client: PoolClient, model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
-    const columns = planIndexes([], model.indexes).added.map((column) => ({ ...column, state: 'ready' as const }));
+    const { added, made } = planIndexes([], model.indexes, 0);
+    const columns = added.map((column) => ({ ...column, state: 'ready' as const }));
     const { rows } = await client.query<{ id: number }>(
-      `INSERT INTO platform.models (api_group, resource, namespaced, columns, replaces)
-         VALUES ($1, $2, $3, $4, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
-      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns)],
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, replaces)
+         VALUES ($1, $2, $3, $4, $5, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
+      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns), made],
     );
     const table = { id: rows[0]!.id };
     const name = tableName(table);
@@ -88,14 +113,14 @@ export class TableDefiner {
   }
 
   async #adapt(client: PoolClient, row: ModelRow, model: Pick<Model, 'indexes'>): Promise<boolean> {
-    const plan = planIndexes(row.columns, model.indexes);
+    const plan = planIndexes(row.columns, model.indexes, row.columns_made);
     const failed = plan.columns.filter(({ state }) => state === 'failed');
     if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
     // The data may have been mended since.
     const columns = plan.columns.map((column) => (column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column));
-    // Waits for readers at most this long: behind a waiting ALTER TABLE everybody else would wait too.
-    await client.query("SET LOCAL lock_timeout = '3s'");
+    await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
     for (const column of plan.added) await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
+    await client.query('UPDATE platform.models SET columns_made = $2 WHERE id = $1', [row.id, plan.made]);
     await saveColumns(client, row.id, columns);
     return true;
   }
@@ -115,6 +140,18 @@ export class TableDefiner {
         (broken: Error) => client.release(broken),
       );
       throw error;
+    }
+  }
+}
+
+/** For about two minutes: longer than a list may hold its snapshot. */
+async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === lockTries) throw error;
+      await delay(lockWait);
     }
   }
 }

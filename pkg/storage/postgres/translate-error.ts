@@ -3,10 +3,13 @@ import { classifyFailure, isStatementTimeout } from './database-failure.ts';
 
 /** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
 export function translateError(error: unknown): unknown {
-  if (error instanceof StorageError || !(error instanceof Error) || error instanceof TypeError || error.name === 'AbortError') return error;
+  if (error instanceof StorageError || !(error instanceof Error) || error instanceof TypeError || error instanceof RangeError || error.name === 'AbortError') return error;
   if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
   const failure = classifyFailure(error);
-  if (failure === 'split') return error;
+  if (failure === 'split') {
+    const cause = { reason: 'FieldValueInvalid', message: 'a value is beyond what can be stored or compared' };
+    return new StorageError('InvalidKey', cause.message, { causes: [cause], cause: error });
+  }
   if (failure === 'stale') return new StorageError('ModelNotFound', 'the model does not exist', { cause: error });
   return new StorageError('Unavailable', 'the database does not answer', { cause: error });
 }

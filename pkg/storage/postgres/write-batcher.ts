@@ -14,13 +14,16 @@ const maxWaitingBytes = 128 * 1024 * 1024;
  */
 export class WriteBatcher {
   readonly #runner: BatchRunner;
+  /** How long a write may wait to be sent. Milliseconds. */
+  readonly #outageLimit: number;
   #waiting: PendingWrite[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | undefined;
   #closed = false;
 
-  constructor(runner: BatchRunner) {
+  constructor(runner: BatchRunner, outageLimit: number) {
     this.#runner = runner;
+    this.#outageLimit = outageLimit;
   }
 
   /** The write's outcome comes through its own `done` or `failed`. */
@@ -43,8 +46,20 @@ export class WriteBatcher {
   async #drain(): Promise<void> {
     // Writes that arrive in the same turn of the event loop go together.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#runner.run(this.#take());
+    while (this.#waiting.length > 0) {
+      this.#dropStale();
+      await this.#runner.run(this.#take());
+    }
     this.#running = undefined;
+  }
+
+  /** After an outage, what waited through it is not sent any more: its writer has been told to try again. */
+  #dropStale(): void {
+    const oldest = Date.now() - this.#outageLimit;
+    if ((this.#waiting[0]?.since ?? oldest) >= oldest) return;
+    const stale = this.#waiting.filter(({ since }) => since < oldest);
+    this.#waiting = this.#waiting.filter(({ since }) => since >= oldest);
+    for (const write of stale) write.failed(new StorageError('Unavailable', 'the database did not answer'));
   }
 
   #take(): PendingWrite[] {

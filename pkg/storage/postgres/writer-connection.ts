@@ -4,6 +4,8 @@ import type { BatchStatement } from './batch-statement.ts';
 
 /** Statements kept prepared; past that the connection is made anew, since a server never forgets one. */
 const maxPrepared = 128;
+/** Longer than the server lets a batch take: an answer that does not come by then does not come. Milliseconds. */
+const answerTime = 15_000;
 const settings = ['SET statement_timeout = 10000', 'SET lock_timeout = 5000', 'SET idle_in_transaction_session_timeout = 10000'];
 
 /** Names one session of the server for good: a process id alone is used again. */
@@ -34,7 +36,8 @@ export class WriterConnection {
     const client = this.#client ?? (await this.#open());
     const name = this.#names.get(statement.text) ?? `w${this.#names.size}`;
     this.#names.set(statement.text, name);
-    return client.query<Row>({ name, text: statement.text, values: statement.values });
+    const query = { name, text: statement.text, values: statement.values, query_timeout: answerTime };
+    return client.query<Row>(query);
   }
 
   /** The next statement opens a new connection. */

@@ -75,6 +75,38 @@ export function modelCases(pair: () => StorePair): void {
     await expect(store.chunk(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], limit: 1, after: position })).rejects.toMatchObject({ code: 'Compacted' });
   });
 
+  test('a replica that still knows a column by an index that is gone does not read another index by it', async () => {
+    const { store, other } = pair();
+    const first = sampleModel('renamed', { indexes: [widgetIndexes.owner] });
+    const second = sampleModel('renamed', { indexes: [widgetIndexes.slug] });
+    await store.ensureModel(first);
+    await store.write(createOf(first, sampleObject('a', { spec: { owner: 'x', slug: 's' } })));
+    expect((await other.page(resourceOf(first), queryFor(first, 'spec.owner=x'))).total).toBe(1);
+    await store.ensureModel(sampleModel('renamed', { indexes: [] }));
+    await store.ensureModel(second);
+    await ready(store, second);
+    const answer = await other.page(resourceOf(first), queryFor(first, 'spec.owner=x')).catch((error: unknown) => error);
+    expect(answer).toMatchObject({ code: 'IndexNotReady' });
+  });
+
+  test('a model is dropped at once, whoever still reads a long list of it', async () => {
+    const { store, other } = pair();
+    const model = sampleModel('readlong', { indexes: [] });
+    const bystander = sampleModel('bystander', { indexes: [] });
+    await store.ensureModel(model);
+    await store.ensureModel(bystander);
+    await Promise.all(Array.from({ length: 150 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
+    const stream = await other.stream(resourceOf(model), { selector: { labels: [], fields: [] }, sort: [], order: 'sort' });
+    const dropping = store.dropModel(resourceOf(model));
+    await eventually(() => other.hasModel(resourceOf(model)), (exists) => !exists);
+    await store.write(createOf(bystander, sampleObject('served')));
+    await store.ensureModel(model);
+    let read = 0;
+    for await (const batch of stream.objects) read += batch.length;
+    expect(read).toBe(150);
+    await dropping;
+  });
+
   test('an index added to existing data is built in the background and then answers for all of it', async () => {
     const { store, other } = pair();
     const before = sampleModel('grown', { indexes: [widgetIndexes.slug] });

@@ -129,6 +129,9 @@ export function writeCases(pair: () => StorePair): void {
     await expect(store.write(createOf(model, sampleObject('dry')), dryRun)).rejects.toMatchObject({ code: 'AlreadyExists' });
     await expect(store.write(createOf(model, sampleObject('dry-2', { spec: { slug: 'dry' } })), dryRun)).rejects.toMatchObject({ code: 'UniqueClash' });
     await expect(store.write(updateOf({ ...held, revision: 1 }, {}), dryRun)).rejects.toMatchObject({ code: 'Conflict' });
+    const namesake = await store.write(createOf(model, sampleObject('dry-space')));
+    await store.write(createOf(namespaced, sampleObject('dry', { namespace: 'dry-space' })));
+    await store.write(deleteOf(namesake), dryRun);
     const before = await store.changes.catchUp();
     await store.write(createOf(model, sampleObject('dry-3')), dryRun);
     await store.write(deleteOf(held), dryRun);
