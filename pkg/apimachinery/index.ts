@@ -7,6 +7,7 @@ export * from './schema/group-version.ts';
 export * from './scheme/index-definition.ts';
 export * from './scheme/index-definition-validation.ts';
 export * from './scheme/index-key.ts';
+export { isIndexDate } from './scheme/index-value.ts';
 export * from './scheme/index-path.ts';
 export * from './scheme/json-schema.ts';
 export * from './scheme/model.ts';

@@ -45,6 +45,8 @@ const defaultLimits: HttpServerLimits = {
 
 /** How long an aborted request may take to come to its end before `close` no longer waits for it. */
 const settleMs = 1000;
+/** After the time limit of a drain, for the answers that say so. */
+const lastWordsMs = 250;
 
 /** Turns requests on sockets into contexts for one handler, and ends without losing any that is under way. */
 export class HttpServer {
@@ -135,6 +137,8 @@ export class HttpServer {
     for (const socket of this.fresh) socket.destroy();
     if (await within(drainTimeoutMs, Promise.all([closed, idle]))) return;
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
+    // Time to say so to whoever still waits for an answer.
+    await within(lastWordsMs, idle);
     this.server.closeAllConnections();
     if (!(await within(settleMs, Promise.all([closed, idle])))) {
       this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');

@@ -40,6 +40,8 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', size);
   }
+  // Node writes head and text as one, and would encode the bytes of a warning once more.
+  if (context.warnings.length > 0 && typeof payload === 'string') payload = Buffer.from(payload);
   beginAnswer(context, status, headers);
   if (bodiless || request.method === 'HEAD') response.end();
   else response.end(payload);

@@ -18,7 +18,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
   return values;
 }
 
-/** Node writes header text as latin1, one byte a character, so UTF-8 bytes are given to it as characters. */
+/** Node writes header text as latin1, one byte a character, so UTF-8 bytes are given to it as characters; `send` sees to it that it does. */
 function quotable(text: string, room: number): string {
   let out = '';
   for (const character of text.slice(0, maxBytes).replaceAll(control, ' ')) {

@@ -3,6 +3,8 @@ import { parseTimestamp } from '../validation/timestamp.ts';
 import type { IndexType, IndexValue } from './index-definition.ts';
 
 const integerSyntax = /^-?\d{1,16}$/;
+const firstDate = Date.parse('0001-01-01T00:00:00Z');
+const lastDate = Date.parse('9999-12-31T23:59:59.999Z');
 const numberSyntax = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** What the values of each type look like in a selector and in an error message. */
@@ -52,7 +54,13 @@ export function formatIndexValue(type: IndexType, value: IndexValue): string {
   return type === 'date' ? new Date(Number(value)).toISOString() : String(value);
 }
 
-/** Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything else. */
+/** Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything else, and outside the years 1 to 9999. */
 export function parseDate(text: string): number | undefined {
-  return parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+  const date = parseTimestamp(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text);
+  return isIndexDate(date) ? date : undefined;
+}
+
+/** Is it a date that an index can hold? RFC 3339 has a year 0, PostgreSQL has none; an offset may lead out of either end. */
+export function isIndexDate(date: unknown): date is number {
+  return Number.isSafeInteger(date) && (date as number) >= firstDate && (date as number) <= lastDate;
 }

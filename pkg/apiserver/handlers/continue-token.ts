@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, newBadRequest, type GroupResource, type IndexDefinition, type Sort } from '#pkg/apimachinery/index';
+import { isIndexDate, isJsonObject, newBadRequest, type GroupResource, type IndexDefinition, type Sort } from '#pkg/apimachinery/index';
 import type { ChunkPosition } from '#pkg/storage/index';
 
 const maxTokenLength = 64 * 1024;
@@ -72,6 +72,7 @@ function isKeyOf({ type }: IndexDefinition, value: unknown): value is PositionKe
   if (value === null) return true;
   if (type === 'string') return typeof value === 'string' && isStorable(value);
   if (type === 'boolean') return typeof value === 'boolean';
+  if (type === 'date') return isIndexDate(value);
   return type === 'number' ? Number.isFinite(value) : Number.isSafeInteger(value);
 }
 

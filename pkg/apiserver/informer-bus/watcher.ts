@@ -28,7 +28,8 @@ export class Watcher implements WatchStream {
   }
 
   get cursor(): number {
-    return this.liveCursor?.() ?? this.position;
+    // An event may end the watch before the rest of its batch has been delivered: then the event is how far it got.
+    return Math.max(this.position, this.liveCursor?.() ?? 0);
   }
 
   get isOver(): boolean {
@@ -49,6 +50,7 @@ export class Watcher implements WatchStream {
 
   take(event: ChangeEvent): void {
     if (this.over) return;
+    this.position = Math.max(this.position, event.change.revision);
     const { filter, reader, sink, onSinkError } = this.options;
     try {
       const heard = filter(event);

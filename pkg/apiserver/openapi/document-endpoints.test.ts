@@ -19,7 +19,7 @@ async function urlInIndex(): Promise<string> {
 describe('/openapi/v3', () => {
   test('the right hash is kept by caches for a year', async () => {
     const answer = await server.get(await urlInIndex(), { accept: 'application/json' });
-    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'public, immutable', etag: expect.stringMatching(/^"[0-9A-F]{64}"$/) } });
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json', 'cache-control': 'private, immutable', etag: expect.stringMatching(/^"[0-9A-F]{64}"$/) } });
     expect(Date.parse(answer.headers.expires!)).toBeGreaterThan(Date.now() + 364 * 86_400_000);
     expect(answer.json()).toMatchObject({ openapi: '3.0.0' });
     expect((await server.get(await urlInIndex(), { 'if-none-match': answer.headers.etag! })).status).toBe(304);

@@ -41,7 +41,7 @@ async function answerKubernetes(context: RequestContext, documents: OpenApiDocum
   const asked = context.query.get('hash');
   if (asked === null || asked === '') return answerDocument(context, document);
   if (asked !== document.hash) return send(context, 301, 'text/plain; charset=utf-8', '', { Location: `/openapi/v3/${path}?hash=${document.hash}` });
-  return answerDocument(context, document, { 'Cache-Control': 'public, immutable', Expires: new Date(Date.now() + yearMs).toUTCString() });
+  return answerDocument(context, document, { 'Cache-Control': 'private, immutable', Expires: new Date(Date.now() + yearMs).toUTCString() });
 }
 
 async function answerReference(context: RequestContext, documents: OpenApiDocuments): Promise<void> {

@@ -16,7 +16,7 @@ describe('statusFromStorage', () => {
     ['NamespaceNotEmpty', 409, 'Conflict', 'Operation cannot be fulfilled on posts.g.io "x": the namespace is not empty: delete the objects in it first'],
     ['ModelNotFound', 404, 'NotFound', 'the server could not find the requested resource'],
     ['Compacted', 410, 'Expired', 'the resource version of the request is no longer kept: list again'],
-    ['Overloaded', 429, 'TooManyRequests', 'too many writes are waiting: try again later'],
+    ['Overloaded', 429, 'TooManyRequests', 'internal words'],
     ['Timeout', 504, 'Timeout', 'the request did not complete within the time allowed'],
     ['Unavailable', 503, 'ServiceUnavailable', 'the database does not answer at present'],
   ])('%s is %i', (code, status, reason, message) => {

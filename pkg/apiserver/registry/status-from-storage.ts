@@ -50,14 +50,20 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
     case 'Compacted':
       return newExpired('the resource version of the request is no longer kept: list again');
     case 'Overloaded':
-      return newTooManyRequests('too many writes are waiting: try again later');
+      return newTooManyRequests(error.message);
     case 'Timeout':
-      return newTimeout('the request did not complete within the time allowed');
+      return causedBy(error, newTimeout('the request did not complete within the time allowed'));
     case 'Unavailable':
-      return newServiceUnavailable('the database does not answer at present');
+      return causedBy(error, newServiceUnavailable('the database does not answer at present'));
     default:
       return newInternalError(error);
   }
+}
+
+/** For the log: the answer does not say it. */
+function causedBy(error: StorageError, status: StatusError): StatusError {
+  status.cause = error;
+  return status;
 }
 
 function newUniqueClash({ index = '' }: StorageError, { resource, name }: StorageSubject): StatusError {

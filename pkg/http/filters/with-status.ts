@@ -34,9 +34,10 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
     return;
   }
   if (!isStatusError(error)) context.log.error({ err: error }, 'internal error');
+  else if (error.cause !== undefined) context.log.warn({ err: error.cause }, 'a request failed');
   if (response.headersSent) {
     context.log.info({ err: error }, 'a request failed within its answer');
-    request.socket.destroy();
+    response.destroy();
     return;
   }
   for (const name of answerHeaders) response.removeHeader(name);

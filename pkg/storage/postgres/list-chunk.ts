@@ -98,7 +98,9 @@ export class ChunkReader {
       list.parameters.values,
     );
     const header = rows[0]!;
-    if (after !== undefined && after.revision > 0 && after.revision < Math.max(Number(header.compacted), table.replaces)) {
+    const oldest = Math.max(Number(header.compacted), table.replaces);
+    // One from beyond the newest is of a history that was lost.
+    if (after !== undefined && after.revision > 0 && (after.revision < oldest || after.revision > Number(header.revision))) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
     return { rows: { rows: rows.filter((row) => row.rev !== null).map(storedObject), revision: Number(header.revision) }, matched: Number(header.matched) };

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { StorageError } from '../storage-error.ts';
 import type { ObjectStream, StoredObject, StreamQuery } from '../store.ts';
@@ -21,11 +22,13 @@ interface FirstRow extends ObjectRow {
 export class StreamReader {
   readonly #reads: Pool;
   readonly #snapshots: Pool;
+  readonly #patience: number;
 
-  /** `snapshots` are held at the pace of whoever reads a long list: they are apart, so that nothing else waits for them. */
-  constructor(reads: Pool, snapshots: Pool) {
+  /** `snapshots` are held at the pace of whoever reads a long list: they are apart, so that nothing else waits for them. `patience`: for one to become free, in milliseconds. */
+  constructor(reads: Pool, snapshots: Pool, patience = 5000) {
     this.#reads = reads;
     this.#snapshots = snapshots;
+    this.#patience = patience;
   }
 
   async read(table: Table, query: StreamQuery): Promise<ObjectStream> {
@@ -46,7 +49,7 @@ export class StreamReader {
 
   async #long(table: Table, query: StreamQuery): Promise<ObjectStream> {
     const { text, values } = selectText(table, query);
-    const client = await this.#snapshots.connect();
+    const client = await this.#connect();
     const stream = new CursorStream(client);
     try {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL idle_in_transaction_session_timeout = 60000');
@@ -58,6 +61,24 @@ export class StreamReader {
       throw error;
     }
   }
+
+  /** A client that reads nothing holds its snapshot until that expires: others wait a while, and are told to come back. */
+  async #connect(): Promise<PoolClient> {
+    const connecting = this.#snapshots.connect();
+    const late = new AbortController();
+    try {
+      return await Promise.race([connecting, delay(this.#patience, undefined, { signal: late.signal }).then(() => Promise.reject(overloaded()))]);
+    } catch (error) {
+      connecting.then((client) => client.release(), () => undefined);
+      throw error;
+    } finally {
+      late.abort();
+    }
+  }
+}
+
+function overloaded(): StorageError {
+  return new StorageError('Overloaded', 'too many long lists are being read: try again later');
 }
 
 function selectText(table: Table, query: StreamQuery): { text: string; values: unknown[] } {

@@ -30,7 +30,7 @@ export class WriteBatcher {
   add(write: PendingWrite): void {
     if (this.#closed) throw new StorageError('Unavailable', 'the store is closed');
     if (this.#waiting.length >= maxWaiting || this.#waitingBytes >= maxWaitingBytes) {
-      throw new StorageError('Overloaded', 'too many writes are waiting');
+      throw new StorageError('Overloaded', 'too many writes are waiting: try again later');
     }
     this.#waiting.push(write);
     this.#waitingBytes += write.operation.size;
