@@ -169,17 +169,19 @@ export function orderBy(columns: readonly SortColumn[]): string {
  */
 export function keysetCondition(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string {
   const branches: string[] = [];
-  const equal: string[] = [];
   for (const [i, column] of columns.entries()) {
-    const value = values[i] ?? null;
-    const beyond = beyondCondition(column, value, parameters);
-    if (beyond !== undefined) branches.push([...equal, beyond].join(' AND '));
-    // A value that no branch uses would be a parameter that PostgreSQL cannot type.
-    if (i < columns.length - 1) equal.push(value === null ? `${column.sql} IS NULL` : `${column.sql} = ${parameters.bind(value, column.type)}`);
+    const beyond = beyondCondition(column, values[i] ?? null, parameters);
+    if (beyond === undefined) continue;
+    const equal = columns.slice(0, i).map((before, j) => equalCondition(before, values[j] ?? null, parameters));
+    branches.push([...equal, beyond].join(' AND '));
   }
   const chain = `(${branches.map((branch) => `(${branch})`).join(' OR ')})`;
   const start = startCondition(columns[0], values[0] ?? null, parameters);
   return start === undefined ? chain : `${start} AND ${chain}`;
+}
+
+function equalCondition({ sql, type }: SortColumn, value: unknown, parameters: Parameters): string {
+  return value === null ? `${sql} IS NULL` : `${sql} = ${parameters.bind(value, type)}`;
 }
 
 function beyondCondition({ sql, type, nullable, descending }: SortColumn, value: unknown, parameters: Parameters): string | undefined {
