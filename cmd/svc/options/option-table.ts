@@ -9,7 +9,7 @@ export const optionTable = {
   'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.', isForLater: true },
   'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL and of the administrator's token." },
   'svc.database.url': { type: text, default: '', doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.', isSecret: true },
-  'svc.database.pool-size': { type: integer({ min: 2, max: 1000 }), default: '10', doc: 'Connections of the main pool; about 20 more serve lists, tokens and changes.' },
+  'svc.database.pool-size': { type: integer({ min: 2, max: 1000 }), default: '10', doc: 'Connections of the main pool; about 30 more serve lists, writes and changes.' },
   'svc.plugins.dir': { type: text, default: '', doc: 'Folder of plugins.', isForLater: true },
   'svc.security.initial-admin-token': { type: text, default: '', doc: 'Personal token (pat_...) of the administrator. Empty: one is made.', isSecret: true },
   'svc.security.initial-admin-password': { type: text, default: '', doc: 'Password of the first administrator.', isSecret: true, isForLater: true },

@@ -13,7 +13,7 @@ export interface IndexWatchOptions {
   codec: VersionCodec;
   catalog: DefinitionCatalog;
   log: Logger;
-  /** Between two looks at indexes that are being built. Milliseconds, default 1000. */
+  /** Between two looks at indexes that are being built, after a while; sooner at first. Milliseconds, default 1000. */
   pause?: number;
 }
 
@@ -26,7 +26,7 @@ export class IndexWatch {
     this.options = options;
     const { log, pause = 1_000 } = options;
     const work = (name: string): Promise<'done' | 'again'> => this.look(name);
-    this.queue = new BackgroundQueue({ name: 'the watch over indexes', work, log, firstPause: pause, longestPause: pause });
+    this.queue = new BackgroundQueue({ name: 'the watch over indexes', work, log, firstPause: pause / 10, longestPause: pause });
   }
 
   /** The definition came or changed. */
