@@ -111,6 +111,14 @@ describe('applyJsonPatch', () => {
     process.stdout.write(`two hostile JSON patches: ${(performance.now() - start).toFixed(0)} ms\n`);
   });
 
+  test('bounds what copies of copies make', () => {
+    const doubled = failureOf(() => applyJsonPatch({ a: [{}] }, times(40, { op: 'copy', from: '/a', path: '/a/0' })));
+    expect(doubled).toMatchObject({ code: 413, message: 'the patch copies more than 400000 values and keys' });
+    const keys = Object.fromEntries(Array.from({ length: 40_000 }, (_, i) => [`k${i}`, 1]));
+    expect(failureOf(() => applyJsonPatch({ a: keys }, times(6, { op: 'copy', from: '/a', path: '/b' }))).message).toContain('copies more than');
+    expect(applyJsonPatch({ a: keys }, times(2, { op: 'copy', from: '/a', path: '/b' }))).toEqual({ a: keys, b: keys });
+  });
+
   test('agrees with a naive model, and changes neither argument', () => {
     fc.assert(
       fc.property(anyDocument(), fc.array(anyOperation(), { maxLength: 5 }), (value, patch) => {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from '../meta/object.ts';
 import { newRequestEntityTooLarge } from '../status/status-error.ts';
-import { isPrototypeKey, maxJsonDepth, newTooDeep } from '../serializer/value-rules.ts';
+import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep } from '../serializer/value-rules.ts';
 import { shownPointer, type JsonPointer } from './json-pointer.ts';
 
 /** Why one operation of a patch does not fit the document; the message names the pointer. */
@@ -15,8 +15,10 @@ export class InapplicableOperation extends Error {
 const maxSize = 3 << 20;
 /** In characters: room for a document and a patch of that size, and as much again; copies of copies double the document each time. */
 const maxCopied = 4 * maxSize;
-/** In values touched: some hundred milliseconds at worst. Small patches of large documents can ask for 10 000 times their size. */
-const maxWork = 4_000_000;
+/** In values and keys: the same room as for characters, of objects with as many as are allowed; some fifty milliseconds. */
+const maxCopiedValues = 4 * maxJsonValues;
+/** In values touched: a hundred milliseconds at worst. Small patches of large documents can ask for 10 000 times their size. */
+const maxWork = 1_000_000;
 /** Elements that a splice shifts in the time one value is touched. */
 const shiftedPerTouch = 16;
 
@@ -28,6 +30,7 @@ export class PatchTarget {
   #root: JsonValue;
   #work = 0;
   #copied = 0;
+  #copiedValues = 0;
 
   constructor(document: JsonValue) {
     this.#root = this.#clone(document, 1);
@@ -119,7 +122,7 @@ export class PatchTarget {
   }
 
   #clone(value: JsonValue, depth: number): JsonValue {
-    this.#spend(1);
+    this.#countCopied();
     if (this.#copied > maxCopied) throw newTooLarge();
     if (typeof value !== 'object' || value === null) {
       this.#copied += typeof value === 'string' ? value.length + 2 : 4;
@@ -131,6 +134,7 @@ export class PatchTarget {
     const copy: Record<string, JsonValue> = {};
     for (const key of Object.keys(value)) {
       if (isPrototypeKey(key)) continue;
+      this.#countCopied();
       this.#copied += key.length + 4;
       copy[key] = this.#clone(value[key]!, depth + 1);
     }
@@ -154,6 +158,11 @@ export class PatchTarget {
     const actual = Object.keys(a).length;
     this.#spend(actual);
     return keys.length === actual && keys.every((key) => Object.hasOwn(a, key) && this.#equal(a[key]!, b[key]!));
+  }
+
+  #countCopied(): void {
+    this.#copiedValues += 1;
+    if (this.#copiedValues > maxCopiedValues) throw newRequestEntityTooLarge(`the patch copies more than ${maxCopiedValues} values and keys`);
   }
 
   #spend(work: number): void {

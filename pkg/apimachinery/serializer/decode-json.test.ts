@@ -140,6 +140,29 @@ describe('decodeJson', () => {
   });
 });
 
+describe('the number of values and keys', () => {
+  const times = (count: number, part: string): string => Array.from({ length: count }, () => part).join();
+  test.each([
+    ['numbers', `[${times(99_999, '-1.5e3')}]`],
+    ['literals', `[${times(99_999, ' null ')}]`],
+    ['empty objects', `[${times(99_999, '{}')}]`],
+    ['keys count, too', `{${Array.from({ length: 49_999 }, (_, i) => `"k${i}":""`).join()}}`.replace('"k0":""', '"k0":[1]')],
+    ['what is inside texts does not', `["${'{1,2,\\"3'.repeat(50_000)}"]`],
+  ])('as many as are allowed: %s', (_reason, text) => {
+    expect(() => decode(text)).not.toThrow();
+  });
+
+  test.each([
+    ['numbers', `[${times(100_000, '0')}]`],
+    ['empty objects', `[${times(100_000, '{}')}]`],
+    ['keys', `{${Array.from({ length: 50_000 }, (_, i) => `"k${i}":true`).join()}}`],
+    ['one key again and again', `{${times(50_000, '"a":1')}}`],
+    ['no JSON at all', times(100_001, '1')],
+  ])('one too many: %s', (_reason, text) => {
+    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge', message: 'the body holds more than 100000 values and keys' });
+  });
+});
+
 describe('hostile bodies of 3 MiB are answered', () => {
   const size = 3 << 20;
   const fill = (part: string): string => part.repeat(Math.floor(size / part.length) - 1);
@@ -148,7 +171,7 @@ describe('hostile bodies of 3 MiB are answered', () => {
     ['open brackets', '['.repeat(size)],
     ['open objects', fill('{"a":')],
     ['one key again and again', `{${fill('"a":1,')}"a":1}`],
-    ['many keys and a duplicate', `{${Array.from({ length: 250_000 }, (_, i) => `"k${i}":1`).join()},"k0":1}`],
+    ['many keys and a duplicate', `{${Array.from({ length: 49_000 }, (_, i) => `"k${i}":1`).join()},"k0":1}`],
     ['duplicates in duplicates', `{${fill('"a":{"b":1,"b":1},')}"a":1}`],
     ['numbers out of range', `[${fill('1e400,')}1]`],
     ['digits', `[${fill('1')}]`],

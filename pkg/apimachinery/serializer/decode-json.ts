@@ -4,24 +4,24 @@ import type { JsonValue } from '../meta/object.ts';
 import { newBadRequest } from '../status/status-error.ts';
 import type { DecodeResult } from './decode-result.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { isPrototypeKey, maxJsonDepth, newTooDeep, textViolation } from './value-rules.ts';
+import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep, newTooManyValues, textViolation } from './value-rules.ts';
 
 /**
  * Decodes a JSON body (RFC 8259, UTF-8; a byte order mark is skipped). `-0` becomes 0; of duplicate keys the last wins.
  * @throws StatusError 400 for invalid UTF-8 or JSON, more than 100 levels, U+0000 or an unpaired surrogate in a string or key;
- * 422 for an integer that a double cannot keep. Both name the path.
+ * 413 for more than 100 000 values and keys; 422 for an integer that a double cannot keep. 400 and 422 name the path.
  */
 export function decodeJson(bytes: Buffer): DecodeResult {
   const text = decodeUtf8(bytes);
   const strings = countStrings(bytes);
-  if (strings === undefined) throw newTooDeep();
+  if (typeof strings !== 'number') throw strings === 'too deep' ? newTooDeep() : newTooManyValues();
   return examine(bytes, text, strings, parse(text));
 }
 
-/** The same for a body that may be something else: undefined when it is not JSON, or too deep to find out cheaply. */
+/** The same for a body that may be something else: undefined when it is not JSON, or too deep or too much to find out cheaply. */
 export function decodeIfJson(bytes: Buffer, text: string): DecodeResult | undefined {
   const strings = countStrings(bytes);
-  if (strings === undefined) return undefined;
+  if (typeof strings !== 'number') return undefined;
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;
@@ -60,11 +60,12 @@ function parse(text: string): JsonValue {
 }
 
 /**
- * Counts strings and keys, without knowing yet that the bytes are JSON; undefined if they nest too deep. Depth is bounded
- * before parsing, since the engine takes half a second for a million brackets.
+ * Counts strings and keys, without knowing yet that the bytes are JSON. Depth and the number of values are bounded before parsing:
+ * the engine takes half a second for a million brackets, and what comes after it longer.
  */
-function countStrings(bytes: Buffer): number | undefined {
+function countStrings(bytes: Buffer): number | 'too deep' | 'too many' {
   let strings = 0;
+  let others = 0;
   let depth = 0;
   for (let i = 0; i < bytes.length; i += 1) {
     const byte = bytes[i]!;
@@ -72,11 +73,22 @@ function countStrings(bytes: Buffer): number | undefined {
       strings += 1;
       for (i += 1; i < bytes.length && bytes[i] !== 0x22; i += 1) if (bytes[i] === 0x5c) i += 1;
     } else if (byte === 0x7b || byte === 0x5b) {
+      others += 1;
       depth += 1;
-      if (depth > maxJsonDepth) return undefined;
+      if (depth > maxJsonDepth) return 'too deep';
     } else if (byte === 0x7d || byte === 0x5d) depth -= 1;
+    else if (isLiteralPart(byte)) {
+      others += 1;
+      while (i + 1 < bytes.length && isLiteralPart(bytes[i + 1]!)) i += 1;
+    }
+    if (strings + others > maxJsonValues) return 'too many';
   }
   return strings;
+}
+
+/** Of a number, `true`, `false` or `null`: digits, signs, the point and letters. */
+function isLiteralPart(byte: number): boolean {
+  return (byte >= 0x61 && byte <= 0x7a) || (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2e || byte === 0x2b || byte === 0x45;
 }
 
 /**

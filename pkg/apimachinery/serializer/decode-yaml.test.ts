@@ -100,8 +100,20 @@ describe('decodeYaml', () => {
 
   test('stops a bomb of aliases', () => {
     const levels = Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join()}]`);
-    expect(failureOf(() => decode(['a0: &a0 lol', ...levels].join('\n'))).code).toBe(400);
+    expect(failureOf(() => decode(['a0: &a0 lol', ...levels].join('\n')))).toMatchObject({ code: 413, message: 'the body holds more than 100000 values and keys' });
     expect(failureOf(() => decode(`a: &a "${'x'.repeat(500_000)}"\nb: [${'*a , '.repeat(1000)}]`)).code).toBe(400);
+  });
+
+  test.each([
+    ['items', `a:\n${'- 1\n'.repeat(40_000)}`],
+    ['anchors', `a:\n${Array.from({ length: 30_000 }, (_, i) => `- &a${i} x\n`).join('')}`],
+    ['aliases', `x: &a 1\na:\n${'- *a\n'.repeat(30_000)}`],
+  ])('bounds tokens: %s', (_reason, text) => {
+    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, message: 'a YAML body is limited to 100000 tokens; JSON may be larger' });
+  });
+
+  test('JSON in a YAML body has no more values than other JSON', () => {
+    expect(failureOf(() => decode(`[${'{},'.repeat(100_000)}{}]`)).code).toBe(413);
   });
 
   test('reads files of several documents', () => {

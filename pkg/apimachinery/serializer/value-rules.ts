@@ -1,9 +1,14 @@
-import { newBadRequest, StatusError } from '../status/status-error.ts';
+import { newBadRequest, newRequestEntityTooLarge, StatusError } from '../status/status-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { formatPath, type PathSegment } from './field-path.ts';
 
 /** Objects and arrays within one another, the outermost included. */
 export const maxJsonDepth = 100;
+/**
+ * Values and keys of one body, and of one object with its defaults: objects, arrays, scalars and keys count one each. A server has
+ * one event loop, and each of them costs it about a microsecond from the body to the store. The largest definitions in use have 5400.
+ */
+export const maxJsonValues = 100_000;
 
 /** Keys that would reach an object's prototype in careless code; no object ever holds one. */
 export function isPrototypeKey(key: string): boolean {
@@ -28,6 +33,10 @@ export function textViolation(text: string): string | undefined {
 
 export function newTooDeep(): StatusError {
   return newBadRequest(`the body is nested deeper than ${maxJsonDepth} levels`);
+}
+
+export function newTooManyValues(): StatusError {
+  return newRequestEntityTooLarge(`the body holds more than ${maxJsonValues} values and keys`);
 }
 
 export function newBadText(path: readonly PathSegment[], violation: string): StatusError {

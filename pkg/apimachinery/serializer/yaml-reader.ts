@@ -5,7 +5,7 @@ import { newBadRequest, type StatusError } from '../status/status-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { maxFindings, type DecodeResult } from './decode-result.ts';
 import { formatPath, type PathSegment } from './field-path.ts';
-import { inexactNumber, isInexactNumber, isPrototypeKey, maxJsonDepth, newBadText, newInexactNumbers, newTooDeep, textViolation } from './value-rules.ts';
+import { inexactNumber, isInexactNumber, isPrototypeKey, maxJsonDepth, maxJsonValues, newBadText, newInexactNumbers, newTooDeep, newTooManyValues, textViolation } from './value-rules.ts';
 
 /** In characters: what a body without aliases never reaches, and the bound of what aliases make of one. */
 const maxExpandedSize = 3 << 20;
@@ -31,6 +31,7 @@ class YamlReader {
   /** Finished values by anchor; undefined while the anchored node itself is being read. */
   readonly #anchors = new Map<string, JsonValue | undefined>();
   #size = 0;
+  #values = 0;
 
   read(contents: ParsedNode | null): DecodeResult {
     const value = this.#readNode(contents, 1);
@@ -134,8 +135,11 @@ class YamlReader {
     return result;
   }
 
+  /** Once for every value and every key. */
   #grow(size: number): void {
     this.#size += size;
+    this.#values += 1;
+    if (this.#values > maxJsonValues) throw newTooManyValues();
     if (this.#size > maxExpandedSize) throw newBadRequest(`the YAML document expands to more than ${maxExpandedSize} characters`);
   }
 

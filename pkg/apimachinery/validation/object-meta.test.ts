@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { validateObjectMeta, type ObjectMetaOptions } from './object-meta.ts';
+import { metadataCountCauses, validateObjectMeta, type ObjectMetaOptions } from './object-meta.ts';
 
 const token = `pat_${'a'.repeat(36)}`;
 const options: ObjectMetaOptions = { nameRule: 'model', namespaced: false, isCredential: (text) => text === token };
@@ -76,6 +76,24 @@ describe('validateObjectMeta', () => {
     expect(causesOf({ annotations: Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`-${i}`, ''])) })).toHaveLength(100);
     for (const meta of [null, 1, [], { name: 1, labels: [], annotations: 1, finalizers: {}, ownerReferences: [1, null] }]) {
       expect(() => validateObjectMeta(meta, options)).not.toThrow();
+    }
+  });
+});
+
+describe('metadataCountCauses', () => {
+  const map = (count: number): Record<string, number> => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
+  test.each<[object, string]>([
+    [{ labels: map(257) }, 'metadata.labels: Too many: 257: must have at most 256 items'],
+    [{ annotations: map(10_001) }, 'metadata.annotations: Too many: 10001: must have at most 10000 items'],
+    [{ finalizers: Array.from({ length: 65 }, () => 1) }, 'metadata.finalizers: Too many: 65: must have at most 64 items'],
+    [{ ownerReferences: Array.from({ length: 257 }, () => null) }, 'metadata.ownerReferences: Too many: 257: must have at most 256 items'],
+  ])('refuses what there are too many of, whatever they are %#', (meta, expected) => {
+    expect(metadataCountCauses(meta).map((cause) => `${cause.field}: ${cause.message}`)).toEqual([expected]);
+  });
+
+  test('has nothing to say of other shapes, nor of as many as are allowed', () => {
+    for (const meta of [undefined, null, 1, [], { labels: [], annotations: 'x', finalizers: {}, ownerReferences: 1 }, { labels: map(256), finalizers: [] }]) {
+      expect(metadataCountCauses(meta)).toEqual([]);
     }
   });
 });

@@ -3,7 +3,7 @@ import type { NameRule } from '../scheme/model.ts';
 import { duplicate, forbidden, invalid, required, tooLong, tooMany } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
 import { validateName } from './name.ts';
-import { validateOwnerReferences } from './owner-references.ts';
+import { maxOwnerReferences, validateOwnerReferences } from './owner-references.ts';
 import { isReservedKey, validateLabelValue, validateQualifiedKey } from './qualified-key.ts';
 
 export interface ObjectMetaOptions {
@@ -24,6 +24,8 @@ export interface MetaValidation {
 const maxCauses = 100;
 const maxLabels = 256;
 const maxFinalizers = 64;
+/** Far more than anyone has; their size bounds them too, but one by one. */
+const maxAnnotations = 10_000;
 /** In bytes, keys and values together. */
 const maxAnnotationsSize = 256 << 10;
 const credentialForm = /pat_[0-9A-Za-z]{36}/g;
@@ -50,6 +52,22 @@ export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): M
     ...validateOwnerReferences(source['ownerReferences'], `${field}.ownerReferences`),
   ];
   return { causes: causes.slice(0, maxCauses), warnings: finalizers.warnings };
+}
+
+/**
+ * Causes of a 422 for lists and maps with too many members, told without looking at any: a value that shows one is not worth copying.
+ * `meta` is what a client sent, of any JSON type.
+ */
+export function metadataCountCauses(meta: unknown, field = 'metadata'): StatusCause[] {
+  if (!isJsonObject(meta)) return [];
+  const { labels, annotations, finalizers, ownerReferences } = meta;
+  const counts = [
+    ['labels', isJsonObject(labels) ? Object.keys(labels).length : 0, maxLabels],
+    ['annotations', isJsonObject(annotations) ? Object.keys(annotations).length : 0, maxAnnotations],
+    ['finalizers', Array.isArray(finalizers) ? finalizers.length : 0, maxFinalizers],
+    ['ownerReferences', Array.isArray(ownerReferences) ? ownerReferences.length : 0, maxOwnerReferences],
+  ] as const;
+  return counts.filter(([, actual, max]) => actual > max).map(([name, actual, max]) => tooMany(`${field}.${name}`, actual, max));
 }
 
 function validateNames(name: JsonValue | undefined, generateName: JsonValue | undefined, rule: NameRule, field: string): StatusCause[] {

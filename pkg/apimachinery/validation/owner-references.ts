@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from '../meta/object.ts';
 import { invalid, required, tooMany } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
 
-const maxOwnerReferences = 256;
+export const maxOwnerReferences = 256;
 
 /** Source: ValidateOwnerReferences in k8s.io/apimachinery/pkg/api/validation. */
 export function validateOwnerReferences(references: JsonValue | undefined, field: string): StatusCause[] {

@@ -1,4 +1,4 @@
-import { fieldError, type PrinterColumn, type ScaleSubresource, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, isPrototypeKey, type PrinterColumn, type ScaleSubresource, type StatusCause } from '#pkg/apimachinery/index';
 import type { DefinitionVersion } from './definition.ts';
 import { labelFault } from './label-name.ts';
 import { findSelectableField } from './selectable-field.ts';
@@ -49,6 +49,7 @@ function validateScalePath(path: string, field: string, roots: readonly string[]
   if (path === '') return [fieldError.required(field)];
   if (!path.startsWith('.')) return [fieldError.invalid(field, path, 'must be a simple json path starting with .')];
   if (!simplePath.test(path)) return [fieldError.invalid(field, path, 'must be a json path in the dot notation')];
+  if (path.split('.').some(isPrototypeKey)) return [fieldError.invalid(field, path, 'must not name __proto__, constructor or prototype')];
   if (roots.some((root) => path.startsWith(`${root}.`))) return [];
   return [fieldError.invalid(field, path, `should be a json path under ${roots.length === 1 ? roots[0] : `either ${roots.join(' or ')}`}`)];
 }

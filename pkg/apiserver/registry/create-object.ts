@@ -8,6 +8,7 @@ import type { WriteContext } from './served-resource.ts';
 import { statusFromStorage } from './status-from-storage.ts';
 import type { JsonApiObject } from './strategy.ts';
 import { validateObject } from './validate-object.ts';
+import { checkStoredSize } from './version-codec.ts';
 
 /** Names tried for one generateName. */
 const maxNames = 8;
@@ -45,6 +46,7 @@ async function createNamed(context: ModelContext, { sent, name, namespace, mayRe
   strategy.prepareForCreate?.(object);
   validateObject(context, object, write);
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
+  checkStoredSize(stored);
   const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
   try {
     return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());

@@ -1,25 +1,34 @@
-import { checkMetadataShape, isJsonObject, newBadRequest, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
-import { cloneJson } from '../schema/json-value.ts';
-import type { ModelContext } from './model-context.ts';
+import {
+  checkMetadataShape, isJsonObject, maxJsonValues, metadataCountCauses, newBadRequest, newInvalid, newRequestEntityTooLarge, type JsonObject, type JsonValue,
+} from '#pkg/apimachinery/index';
+import { DefaultBudget } from '../schema/default-budget.ts';
+import { cloneJson, countValues } from '../schema/json-value.ts';
+import { kindOf, type ModelContext } from './model-context.ts';
 import type { WriteContext } from './served-resource.ts';
 import type { JsonApiObject } from './strategy.ts';
 
 /**
  * A client's object as this version knows it: a copy, with metadata of the right types, without unknown fields, with defaults.
  * Unknown and duplicate fields are a 400 under `fieldValidation=Strict` and warnings under `Warn`; wrong types in metadata are a 400 always.
+ * @throws StatusError 413 for more than 100 000 values and keys, unless `old` had as many, and for defaults past their budget;
+ * 422 for too many labels, annotations, finalizers or owner references.
  */
-export function readBody({ codec, version }: ModelContext, body: JsonObject, write: WriteContext): JsonApiObject {
-  const object = cloneJson(body) as JsonObject;
+export function readBody(context: ModelContext, body: JsonObject, write: WriteContext, old?: JsonObject): JsonApiObject {
+  const { codec, version } = context;
   const { apiVersion, kind } = codec;
+  refuseCounts(context, body);
+  const room = maxJsonValues - countValues(body, maxJsonValues);
+  if (room < 0 && !isNoLarger(body, old)) throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);
   // Top-level order is that of the stored text.
-  const typed: JsonObject = { apiVersion, kind, metadata: object['metadata'] ?? {}, ...without(object) };
+  const typed: JsonObject = { apiVersion, kind, metadata: cloneJson(body['metadata'] ?? {}) };
+  for (const key of Object.keys(body)) if (!Object.hasOwn(typed, key) && key !== '__proto__') typed[key] = cloneJson(body[key]!);
   const unknown = [...checkMetadataShape(typed), ...codec.validator.prune(typed)].map((path) => `unknown field "${path}"`);
   const findings = [...write.findings, ...unknown];
   if (findings.length > 0 && write.fieldValidation === 'Strict') {
     throw newBadRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: strict decoding error: ${findings.join(', ')}`);
   }
   if (write.fieldValidation === 'Warn') for (const text of findings) write.warn(text);
-  codec.validator.applyDefaults(typed);
+  codec.validator.applyDefaults(typed, new DefaultBudget({ values: Math.max(room, 0) }));
   return typed as JsonApiObject;
 }
 
@@ -40,6 +49,16 @@ function mustBe(expected: string, found: JsonValue | undefined, subject: string,
   throw newBadRequest(`${subject} (${shown}) does not match ${standard} (${expected})`);
 }
 
-function without({ apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...rest }: JsonObject): JsonObject {
-  return rest;
+/** What was stored before there was a limit may be changed, to let go of finalizers for one; it may not grow. */
+function isNoLarger(body: JsonObject, old: JsonObject | undefined): boolean {
+  const most = old === undefined ? 0 : countValues(old);
+  return countValues(body, most) <= most;
+}
+
+/** Before anything is copied: too many labels would be looked at one by one only to be refused. */
+function refuseCounts(context: ModelContext, { metadata }: JsonObject): void {
+  const causes = metadataCountCauses(metadata);
+  if (causes.length === 0) return;
+  const name = isJsonObject(metadata) ? metadata['name'] : undefined;
+  throw newInvalid(kindOf(context), typeof name === 'string' ? name.slice(0, 253) : '', causes);
 }

@@ -12,6 +12,7 @@ import { statusFromStorage } from './status-from-storage.ts';
 import type { JsonApiObject } from './strategy.ts';
 import { withWarn } from './write-context.ts';
 import { refuse, validateObject, validateStatus } from './validate-object.ts';
+import { checkStoredSize } from './version-codec.ts';
 
 /**
  * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes between is met by a new
@@ -37,7 +38,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   checkPreconditions(context, preconditions, old.metadata);
   const body = request.transform(cloneJson(old) as JsonApiObject);
   checkIdentity(context, body, key);
-  const sent = readBody(context, body, write);
+  const sent = readBody(context, body, write, old);
   const { resourceVersion, uid } = sent.metadata;
   checkPreconditions(context, present({ resourceVersion, uid }), old.metadata);
 
@@ -51,6 +52,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
   if (isSameObject(stored, codec.storedForm(from, old))) return from;
   const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
+  if (type === 'update') checkStoredSize(stored, from);
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
   return strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit();
 }

@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
-import { formatApiVersion, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import { formatApiVersion, newRequestEntityTooLarge, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
+import { DefaultBudget, DefaultsTooLarge } from '../schema/default-budget.ts';
+import { cloneJson } from '../schema/json-value.ts';
 import { schemaFingerprint } from '../schema/schema-fingerprint.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../schema/schema-validator.ts';
 import type { Representation } from './served-resource.ts';
 import type { JsonApiObject } from './strategy.ts';
+
+/** In bytes of JSON, defaults included: the usual limit of bodies, and room for what the server and the schema add. */
+export const maxStoredSize = 4 << 20;
+
+/** In bytes of JSON: what defaults may add to an object that is read, beyond doubling it. */
+const defaultsOnRead = 64 << 10;
 
 type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
 
@@ -12,6 +20,9 @@ type Body = Pick<StoredObject, 'body' | 'fingerprint' | 'revision'>;
  * Between what is stored and what one version's clients read. An object stored in this very version under this very schema is served
  * as it is, without being parsed; any other gets this version's apiVersion, loses what its schema does not know and gains its defaults
  * (conversion strategy None).
+ *
+ * Defaults that are newer than the object are bounded, as reading a page of small objects must not make a large one: an object is served
+ * with all of them, or, if they would add more than the object's own length and 64 KiB, with none. It keeps what was stored either way.
  */
 export class VersionCodec {
   readonly apiVersion: string;
@@ -57,17 +68,18 @@ export class VersionCodec {
     if (this.isServedAsStored(stored)) return object;
     object.apiVersion = this.apiVersion;
     this.validator.prune(object);
-    this.validator.applyDefaults(object);
-    return object;
+    return withDefaults(object, this.validator, new DefaultBudget({ size: stored.body.length + defaultsOnRead }));
   }
 
-  /** The object in the storage version's form; the one given may be changed. `lost` is told the fields which that version does not know. */
+  /**
+   * The object in the storage version's form; the one given may be changed. `lost` is told the fields which that version
+   * does not know. Its defaults are filled in all, or, if they are past the standard budget, not at all: an object must stay deletable.
+   */
   toStored(object: JsonApiObject, lost: (path: string) => void = () => {}): JsonApiObject {
     if (this.isStorageVersion) return object;
     const stored = { ...object, apiVersion: this.storedApiVersion } as JsonApiObject;
     for (const path of this.storedValidator.prune(stored)) lost(path);
-    this.storedValidator.applyDefaults(stored);
-    return stored;
+    return withDefaults(stored, this.storedValidator, new DefaultBudget());
   }
 
   /** What is stored, to compare with: `decoded` itself where it was served as stored. */
@@ -77,5 +89,24 @@ export class VersionCodec {
 
   private isServedAsStored({ fingerprint }: Body): boolean {
     return this.isStorageVersion && fingerprint === this.fingerprint;
+  }
+}
+
+/** @throws StatusError 413 for an object that is too large to be stored, unless it was as large before. */
+export function checkStoredSize(stored: JsonApiObject, from?: Body): void {
+  const size = Buffer.byteLength(JSON.stringify(stored));
+  if (size <= maxStoredSize || (from !== undefined && size <= Buffer.byteLength(withRevision(from.body, from.revision)))) return;
+  throw newRequestEntityTooLarge(`the object, defaults included, would be larger than ${maxStoredSize} bytes`);
+}
+
+/** The object with all defaults or with none. */
+function withDefaults(object: JsonApiObject, validator: SchemaValidator, budget: DefaultBudget): JsonApiObject {
+  const filled = cloneJson(object) as JsonApiObject;
+  try {
+    validator.applyDefaults(filled, budget);
+    return filled;
+  } catch (error) {
+    if (error instanceof DefaultsTooLarge) return object;
+    throw error;
   }
 }

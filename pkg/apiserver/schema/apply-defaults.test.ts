@@ -1,5 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
+import fc from 'fast-check';
+import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import { DefaultBudget, DefaultsTooLarge } from './default-budget.ts';
+import { countValues } from './json-value.ts';
 import { compileSchemaValidator } from './schema-validator.ts';
 
 function spec(properties: Record<string, JsonSchema>): JsonSchema {
@@ -34,6 +37,45 @@ describe('SchemaValidator.applyDefaults', () => {
   ])('$reason', ({ schema, object, filled }) => {
     compileSchemaValidator(schema).applyDefaults(object);
     expect(object).toEqual(filled);
+  });
+
+  test.each<{ reason: string; items: JsonSchema; value: JsonValue; count: number }>([
+    { reason: 'long texts', items: { type: 'object', properties: { a: { type: 'string', default: 'z'.repeat(100_000) } } }, value: {}, count: 11 },
+    { reason: 'as bytes', items: { type: 'object', properties: { a: { type: 'string', default: 'ü'.repeat(50_000) } } }, value: {}, count: 11 },
+    { reason: 'many values', items: { type: 'object', properties: { a: { type: 'array', items: plain, default: Array.from({ length: 1000 }, () => 0) } } }, value: {}, count: 100 },
+    { reason: 'in place of null items', items: { type: 'array', items: plain, default: Array.from({ length: 1000 }, () => 0) }, value: null, count: 100 },
+    { reason: 'defaults inside defaults', items: { type: 'object', default: {}, properties: { a: { type: 'object', default: {}, properties: { b: { type: 'string', default: 'z'.repeat(100_000) } } } } }, value: null, count: 11 },
+  ])('they do not multiply an object: $reason', ({ items, value, count }) => {
+    const fill = (length: number): void => compileSchemaValidator(spec({ l: { type: 'array', items } })).applyDefaults({ spec: { l: Array.from({ length }, () => structuredClone(value)) } });
+    expect(() => fill(count)).toThrow(DefaultsTooLarge);
+    expect(() => fill(count)).toThrow('the defaults of the schema make the object too large: they may add 1048576 bytes, and the object may hold 100000 values and keys with them');
+    expect(() => fill(5)).not.toThrow();
+  });
+
+  test('whatever the schema, they never exceed the budget', () => {
+    const leaf = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 20 }), fc.integer(), fc.array(fc.constantFrom('a', 'ü'), { maxLength: 5 }), fc.constant({ n: { m: null } }));
+    const tree = fc.letrec<{ node: JsonSchema }>((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 4 },
+        leaf.map((value): JsonSchema => ({ default: value, 'x-kubernetes-preserve-unknown-fields': true })),
+        fc.dictionary(fc.constantFrom('a', 'b', 'ü'), tie('node')).map((properties): JsonSchema => ({ type: 'object', default: {}, properties })),
+        tie('node').map((items): JsonSchema => ({ type: 'array', items, default: [null, {}] })),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(tree, fc.nat(60), fc.nat(400), (items, values, size) => {
+        const object: JsonObject = { spec: [null, {}, null] };
+        const before = { values: countValues(object), size: Buffer.byteLength(JSON.stringify(object)) };
+        try {
+          compileSchemaValidator({ type: 'object', properties: { spec: { type: 'array', items } } }).applyDefaults(object, new DefaultBudget({ values, size }));
+        } catch (error) {
+          expect(error).toBeInstanceOf(DefaultsTooLarge);
+        }
+        expect(countValues(object)).toBeLessThanOrEqual(before.values + values);
+        expect(Buffer.byteLength(JSON.stringify(object))).toBeLessThanOrEqual(before.size + size);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('each object has its own copy of a default', () => {

@@ -13,11 +13,25 @@ export function cloneJson(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(cloneJson);
   if (!isJsonObject(value)) return value;
   const copy: JsonObject = {};
-  for (const [key, item] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
     // Assigning `__proto__` would set the prototype instead of a field.
-    if (key !== '__proto__') copy[key] = cloneJson(item);
+    if (key !== '__proto__') copy[key] = cloneJson(value[key]!);
   }
   return copy;
+}
+
+/** Values and keys, as `maxJsonValues` counts them; stops soon after `most`. */
+export function countValues(value: JsonValue, most = Infinity): number {
+  let count = 1;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length && count <= most; i += 1) count += countValues(value[i]!, most - count);
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      if (count > most) break;
+      count += 1 + countValues(value[key]!, most - count);
+    }
+  }
+  return count;
 }
 
 /** JSON text with sorted keys: equal values have equal texts. Undefined members are left out. */

@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 'ajv';
 import type { JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import { numberFormats, stringFormats } from './formats.ts';
-import { equalJson } from './json-value.ts';
+import { isMultipleOf, isOneOf, leafCheckOf, type LeafCheck } from './leaf-checks.ts';
 import { compilePattern, PatternMeter } from './linear-pattern.ts';
 
 /** Keywords whose meaning is the same in JSON Schema. */
@@ -19,54 +19,40 @@ const SAME_KEYWORDS = [
 ] as const;
 
 /**
- * The rules of single schema nodes, without what lies below them, compiled by Ajv.
+ * The rules of single schema nodes, without what lies below them: whether a value passes is checked here, in what it fails Ajv tells.
  *
- * A node is compiled when the first value reaches it, equal ones once: compiling a large schema at a stroke would hold the
- * event loop for most of a second, a node takes a third of a millisecond. What goes over nodes is ValidationWalk.
- * The schema must be a legal one (validateStructuralSchema), else compiling throws.
+ * A node is prepared when the first value reaches it. Ajv compiles those that a value failed, equal ones once: compiling a large
+ * schema at a stroke would hold the event loop for most of a second. What goes over nodes is ValidationWalk.
+ * The schema must be a legal one (validateStructuralSchema), else preparing it throws.
  */
 export class LeafValidators {
   readonly meter = new PatternMeter();
-  readonly #first = new CompiledRules(this.meter, false);
-  /** Apart, because listing every failure of a value is dear where combinations merely try it. */
-  readonly #every = new CompiledRules(this.meter, true);
+  readonly #checks = new WeakMap<JsonSchema, LeafCheck | 'none'>();
+  readonly #ajv = newAjv(this.meter);
+  readonly #byRules = new Map<string, ValidateFunction>();
+  readonly #bySchema = new WeakMap<JsonSchema, ValidateFunction>();
 
   passes(schema: JsonSchema, value: JsonValue): boolean {
-    return this.#first.find(schema)?.(value) ?? true;
+    let check = this.#checks.get(schema);
+    if (check === undefined) {
+      check = leafCheckOf(rulesOf(schema), this.meter) ?? 'none';
+      this.#checks.set(schema, check);
+    }
+    return check === 'none' || check(value);
   }
 
   /** Every rule of the node that the value fails. */
   failures(schema: JsonSchema, value: JsonValue): ErrorObject[] {
-    const validate = this.#every.find(schema);
-    return validate === undefined || validate(value) ? [] : (validate.errors ?? []);
-  }
-}
-
-class CompiledRules {
-  readonly #ajv: Ajv;
-  readonly #byRules = new Map<string, ValidateFunction>();
-  readonly #bySchema = new WeakMap<JsonSchema, ValidateFunction | 'none'>();
-
-  constructor(meter: PatternMeter, allErrors: boolean) {
-    this.#ajv = newAjv(meter, allErrors);
+    const validate = this.#bySchema.get(schema) ?? this.#compile(schema);
+    return validate(value) ? [] : (validate.errors ?? []);
   }
 
-  /** Undefined where the node itself restricts nothing. */
-  find(schema: JsonSchema): ValidateFunction | undefined {
-    let found = this.#bySchema.get(schema);
-    if (found === undefined) {
-      found = this.#compile(schema);
-      this.#bySchema.set(schema, found);
-    }
-    return found === 'none' ? undefined : found;
-  }
-
-  #compile(schema: JsonSchema): ValidateFunction | 'none' {
+  #compile(schema: JsonSchema): ValidateFunction {
     const rules = rulesOf(schema);
     const key = JSON.stringify(rules);
-    if (key === '{}') return 'none';
     const compiled = this.#byRules.get(key) ?? this.#ajv.compile(rules);
     this.#byRules.set(key, compiled);
+    this.#bySchema.set(schema, compiled);
     return compiled;
   }
 }
@@ -86,7 +72,7 @@ export function rulesOf(schema: JsonSchema): SchemaObject {
   return rules;
 }
 
-function newAjv(meter: PatternMeter, allErrors: boolean): Ajv {
+function newAjv(meter: PatternMeter): Ajv {
   const regExp = (source: string): { test: (text: string) => boolean } => {
     const pattern = compilePattern(source);
     // Ajv tells patterns apart by this text; without it the first one would stand for all.
@@ -95,7 +81,7 @@ function newAjv(meter: PatternMeter, allErrors: boolean): Ajv {
   // Own properties only: a required field named `constructor` is not there because every object inherits one.
   const ajv = new Ajv({
     strict: false,
-    allErrors,
+    allErrors: true,
     ownProperties: true,
     meta: false,
     validateSchema: false,
@@ -109,17 +95,4 @@ function newAjv(meter: PatternMeter, allErrors: boolean): Ajv {
   ajv.addKeyword({ keyword: 'enum', schemaType: 'array', errors: false, compile: isOneOf });
   ajv.addKeyword({ keyword: 'multipleOf', type: 'number', schemaType: 'number', errors: false, validate: isMultipleOf });
   return ajv;
-}
-
-/** In constant time however long the list: Ajv's own goes through it for every value. */
-function isOneOf(values: JsonValue[]): (value: JsonValue) => boolean {
-  const scalars = new Set(values);
-  const others = values.filter((value) => typeof value === 'object' && value !== null);
-  return (value) => scalars.has(value) || (typeof value === 'object' && others.some((other) => equalJson(other, value)));
-}
-
-/** As in Kubernetes, to nine digits: 0.3 is a multiple of 0.1, though no binary fraction says so. */
-function isMultipleOf(factor: number, value: number): boolean {
-  const quotient = factor < 1 ? (1 / factor) * value : value / factor;
-  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
 }

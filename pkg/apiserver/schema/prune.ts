@@ -31,7 +31,8 @@ export function pruneValue(value: JsonValue, schema: JsonSchema, path = '', path
 
 function pruneObject(object: JsonObject, schema: JsonSchema, at: { path: string; paths: string[]; root: boolean }): void {
   const embedded = !at.root && isEmbeddedResource(schema);
-  for (const [key, value] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
+    const value = object[key]!;
     const path = childPath(at.path, key);
     if ((at.root || embedded) && isResourceField(key)) {
       if (embedded && key === 'metadata') pruneValue(value, objectMetaSchema, path, at.paths);

@@ -87,6 +87,28 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     expect(JSON.stringify(causes).length).toBeLessThan(100_000);
   });
 
+  test('more work than combinations may make is refused, even where nothing is wrong', () => {
+    const parts = Array.from({ length: 500 }, (_, index): JsonSchema => ({ enum: [index] }));
+    const refused = (field: JsonSchema, value: JsonValue): string[] => compileSchemaValidator(around(field)).validate(post(value)).map(({ message }) => message);
+    const items = (count: number, value: JsonValue): JsonValue[] => Array.from({ length: count }, () => value);
+    const tooMuch = ['Invalid value: "object": takes too much work to be checked against the combinations (allOf, anyOf, oneOf, not) of its schema'];
+    expect(refused({ type: 'array', items: { type: 'integer', anyOf: parts } }, items(1000, 499))).toEqual(tooMuch);
+    expect(refused({ type: 'array', items: { type: 'integer', oneOf: parts } }, items(1000, 499))).toEqual(tooMuch);
+    expect(refused({ type: 'array', items: { type: 'integer', not: { allOf: [...items(500, { minimum: 5 }), { maximum: 1 }] } } as unknown as JsonSchema }, items(1000, 5))).toEqual(tooMuch);
+    expect(refused({ type: 'array', items: { type: 'integer', allOf: items(500, { minimum: 1 }) } as unknown as JsonSchema }, items(1000, 5))).toEqual(tooMuch);
+    const wide = Object.fromEntries(items(40_000, 1).map((one, index) => [`k${index}`, one]));
+    expect(refused({ 'x-kubernetes-preserve-unknown-fields': true, anyOf: items(10, { maxProperties: 3 }) } as unknown as JsonSchema, wide)).toEqual(tooMuch);
+    expect(refused({ type: 'string', anyOf: items(10, { maxLength: 3 }) } as unknown as JsonSchema, 'x'.repeat(2_000_000))).toEqual(tooMuch);
+    expect(refused({ type: 'array', items: { type: 'integer', anyOf: parts } }, items(300, 499))).toEqual([]);
+    expect(refused({ type: 'array', items: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] } }, items(90_000, '1'))).toEqual([]);
+  });
+
+  test('an enum of objects knows its members, in whatever order their keys are', () => {
+    const field: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, enum: [{ a: 1, b: [2] }] };
+    expect(causesOf(field, { b: [2], a: 1 })).toEqual([]);
+    expect(causesOf(field, { a: 1 })).toHaveLength(1);
+  });
+
   test('more text than patterns may work on is refused, even where the pattern must not match', () => {
     const [cause] = compileSchemaValidator(around({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } })).validate(post('ab'.repeat(500_000)));
     expect(cause?.message).toContain('too much text');

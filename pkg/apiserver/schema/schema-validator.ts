@@ -1,12 +1,14 @@
 import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
 import { applyResourceDefaults } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
+import type { DefaultBudget } from './default-budget.ts';
 import { LeafValidators } from './leaf-validators.ts';
 import { pruneResource } from './prune.ts';
 import { hasValidationRules } from './validation-rules.ts';
 import { ValidationWalk } from './validation-walk.ts';
+import { VisitMeter } from './visit-meter.ts';
 
-/** What one version's schema does to its objects. All of it is synchronous and linear in the object. */
+/** What one version's schema does to its objects. All of it is synchronous, and its work is bounded. */
 export interface SchemaValidator {
   /**
    * Removes fields the schema does not know, in place.
@@ -14,8 +16,11 @@ export interface SchemaValidator {
    * @returns their JSON paths (`spec.bogus`, `spec.list[0].x`), at most 100.
    */
   prune(object: JsonObject): string[];
-  /** Fills in defaults, in place; a null that is not allowed becomes the default or goes. */
-  applyDefaults(object: JsonObject): void;
+  /**
+   * Fills in defaults, in place; a null that is not allowed becomes the default or goes. Without a budget the standard one is meant.
+   * @throws DefaultsTooLarge, a StatusError 413, past the budget; the object is half done then.
+   */
+  applyDefaults(object: JsonObject, budget?: DefaultBudget): void;
   /**
    * Causes of a 422, at most 100; none if the object is valid. The object is not changed.
    *
@@ -56,8 +61,8 @@ class StructuralSchemaValidator implements SchemaValidator {
     return pruneResource(object, this.#schema);
   }
 
-  applyDefaults(object: JsonObject): void {
-    applyResourceDefaults(object, this.#schema);
+  applyDefaults(object: JsonObject, budget?: DefaultBudget): void {
+    applyResourceDefaults(object, this.#schema, budget);
   }
 
   validate(object: JsonObject, old?: JsonObject): StatusCause[] {
@@ -75,8 +80,10 @@ class StructuralSchemaValidator implements SchemaValidator {
     this.#leaves ??= new LeafValidators();
     const { meter } = this.#leaves;
     meter.reset();
-    const walk = new ValidationWalk(this.#leaves);
+    const visits = new VisitMeter();
+    const walk = new ValidationWalk(this.#leaves, { visits });
     visit(walk);
+    if (visits.exhausted) return [fieldError.invalid('', 'object', visits.refusal)];
     if (!meter.exhausted) return walk.causes;
     // Past the limit `not: {pattern}` would pass unchecked, so the object as a whole is refused.
     return [fieldError.invalid('', 'object', 'holds too much text to be matched against the patterns of its schema')];

@@ -102,6 +102,16 @@ describe('validateStructuralSchema', () => {
     expect(validateStructuralSchema(fields(200, (index) => ({ ...text, pattern: `^a{0,900}${index}$` })), 's')[0]?.message).toContain('too large together');
   });
 
+  test('what checking its defaults takes is limited, however they are spread', () => {
+    const entry = { type: 'object', properties: { a: { ...text, default: 'x'.repeat(10_000) } } };
+    const many = fields(30, () => ({ type: 'array', items: entry, default: [{}, {}, {}, {}, {}] }));
+    expect(validateStructuralSchema(many, 's')[0]?.message).toContain('the defaults within the defaults of the schema are too large together');
+    const matched = fields(40, () => ({ ...text, pattern: '^(a|b)*a(a|b){300}$', default: 'a'.repeat(20_000) }));
+    expect(validateStructuralSchema(matched, 's').map(({ message }) => message).join()).toContain('too much text');
+    const tried = fields(40, () => ({ type: 'array', items: { type: 'integer', anyOf: Array.from({ length: 20 }, (_, index) => ({ minimum: 20 - index })) }, default: Array.from({ length: 500 }, () => 1) }));
+    expect(validateStructuralSchema(tried, 's')[0]?.message).toContain('takes too much work');
+  });
+
   test('at most 100 causes', () => {
     const properties = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`f${index}`, {}]));
     expect(validateStructuralSchema({ type: 'object', properties }, 's')).toHaveLength(100);

@@ -1,10 +1,12 @@
 import { fieldError, isJsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
 import { combinationBranches, completenessCauses, nestedCauses, type Branch } from './combination-schema.ts';
-import { defaultCauses } from './default-check.ts';
+import { DefaultBudget } from './default-budget.ts';
+import { defaultCauses, type DefaultCheck } from './default-check.ts';
 import { LeafValidators } from './leaf-validators.ts';
 import { listSchemaCauses } from './list-schema.ts';
 import { SchemaBudget } from './schema-budget.ts';
 import { isSet, keywordCauses } from './schema-keywords.ts';
+import { VisitMeter } from './visit-meter.ts';
 
 const MOST_CAUSES = 100;
 const DEEPEST = 100;
@@ -40,7 +42,7 @@ export function validateStructuralSchema(schema: unknown, fieldPath: string): St
 
 class StructuralCheck {
   readonly causes: StatusCause[] = [];
-  readonly #leaves = new LeafValidators();
+  readonly #defaults: DefaultCheck = { leaves: new LeafValidators(), visits: new VisitMeter(), budget: new DefaultBudget() };
   readonly #budget = new SchemaBudget();
   #spent = false;
 
@@ -145,7 +147,7 @@ class StructuralCheck {
   #default(schema: JsonSchema, place: Place): void {
     if (!isSet(schema.default)) return;
     if (place.defaults !== 'allowed') this.#add([fieldError.forbidden(`${place.path}.default`, 'must not be set in metadata')]);
-    else this.#add(defaultCauses(schema, place.path, this.#leaves));
+    else this.#add(defaultCauses(schema, place.path, this.#defaults));
   }
 }
 

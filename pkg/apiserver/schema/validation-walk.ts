@@ -6,6 +6,7 @@ import { combinationCause, enumCause, leafCause, typeCause } from './leaf-causes
 import type { LeafValidators } from './leaf-validators.ts';
 import { duplicateKeys, duplicateValue, itemKeyOf } from './list-keys.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
+import type { VisitMeter } from './visit-meter.ts';
 
 const MOST_CAUSES = 100;
 
@@ -31,11 +32,17 @@ interface Site {
 export class ValidationWalk {
   readonly causes: StatusCause[] = [];
   readonly #leaves: LeafValidators;
+  readonly #visits: VisitMeter;
   readonly #most: number;
+  /** Is what is visited a part of a combination? Visits count then: without combinations each value has but one. */
+  #combined: boolean;
 
-  constructor(leaves: LeafValidators, most = MOST_CAUSES) {
+  constructor(leaves: LeafValidators, { visits, most = MOST_CAUSES }: { visits: VisitMeter; most?: number }) {
     this.#leaves = leaves;
+    this.#visits = visits;
     this.#most = most;
+    // A walk that only tries is one of a combination.
+    this.#combined = most === 1;
   }
 
   /** A whole resource: its apiVersion, kind and metadata follow only what the schema declares of them. */
@@ -47,8 +54,9 @@ export class ValidationWalk {
     this.#visit(site, false);
   }
 
+  /** Past the limit of visits too: whoever asked for the walk then refuses the whole. */
   get #full(): boolean {
-    return this.causes.length >= this.#most;
+    return this.causes.length >= this.#most || this.#visits.exhausted;
   }
 
   /** A walk that only tries stops at the first failure and needs no words. */
@@ -58,6 +66,7 @@ export class ValidationWalk {
 
   #visit(site: Site, root: boolean): void {
     if (this.#full) return;
+    if (this.#combined) this.#visits.count(site.value);
     const before = this.causes.length;
     this.#check(site, root);
     if (this.causes.length > before && site.old !== undefined && equalJson(site.value, site.old)) this.causes.length = before;
@@ -98,8 +107,9 @@ export class ValidationWalk {
     const embedded = !root && isEmbeddedResource(schema);
     if (embedded) this.#checkEmbedded(object, old, path);
     const before = isJsonObject(old) ? old : {};
-    for (const [key, value] of Object.entries(object)) {
+    for (const key of Object.keys(object)) {
       if (this.#full) return;
+      const value = object[key]!;
       const child = (root || embedded) && isResourceField(key) ? propertySchema(schema, key) : childSchema(schema, key);
       if (child === undefined || child === 'any') continue;
       this.visit({ schema: child, value, old: ownValue(before, key), path: childPath(path, key) });
@@ -148,7 +158,10 @@ export class ValidationWalk {
   }
 
   #checkCombinations({ schema, value, path }: Site): void {
+    const around = this.#combined;
+    this.#combined = true;
     for (const part of schema.allOf ?? []) this.visit({ schema: part, value, old: undefined, path });
+    this.#combined = around;
     if (this.#full) return;
     if (schema.anyOf && !schema.anyOf.some((part) => this.#passes(part, value))) {
       this.#add(() => combinationCause(path, 'validate at least one schema (anyOf)'));
@@ -162,7 +175,7 @@ export class ValidationWalk {
   }
 
   #passes(schema: JsonSchema, value: JsonValue): boolean {
-    const attempt = new ValidationWalk(this.#leaves, 1);
+    const attempt = new ValidationWalk(this.#leaves, { visits: this.#visits, most: 1 });
     attempt.visit({ schema, value, old: undefined, path: '' });
     return attempt.causes.length === 0;
   }

@@ -32,7 +32,7 @@ describe('warnings', () => {
 describe('many', () => {
   test('wrong values give an answer of a bearable size in a bearable time', async () => {
     const started = Date.now();
-    const { status, text } = await client.post(articles, article('wrong', { tags: Array.from({ length: 200_000 }, () => 1) }));
+    const { status, text } = await client.post(articles, article('wrong', { tags: Array.from({ length: 90_000 }, () => 1) }));
     expect(status).toBe(422);
     expect(text.length).toBeLessThan(4 * 1024 * 1024);
     expect(Date.now() - started).toBeLessThan(5000);

@@ -1,0 +1,96 @@
+import type { SchemaObject } from 'ajv';
+import { isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { numberFormats, stringFormats } from './formats.ts';
+import { canonicalJson } from './json-value.ts';
+import { compilePattern, type PatternMeter } from './linear-pattern.ts';
+
+export type LeafCheck = (value: JsonValue) => boolean;
+
+/**
+ * Does a value follow the rules of one node (see rulesOf)? The same that Ajv says, without its third of a millisecond of compiling
+ * for each node, which a schema of thousands of different rules, or a combination of hundreds, makes seconds of.
+ * Undefined where nothing is restricted.
+ */
+export function leafCheckOf(rules: SchemaObject, meter: PatternMeter): LeafCheck | undefined {
+  const checks = Object.entries(rules).flatMap(([keyword, rule]) => checkOf(keyword, rule, meter) ?? []);
+  const [first, second] = checks;
+  return second === undefined ? first : (value) => checks.every((check) => check(value));
+}
+
+/** A rule says nothing of values of other types than its own. */
+function checkOf(keyword: string, rule: unknown, meter: PatternMeter): LeafCheck | undefined {
+  const limit = typeof rule === 'number' ? rule : NaN;
+  switch (keyword) {
+    case 'type':
+      return Array.isArray(rule) ? (value) => rule.some((type) => isOfType(value, type)) : (value) => isOfType(value, rule);
+    case 'enum':
+      return isOneOf(rule as JsonValue[]);
+    case 'pattern': {
+      const pattern = compilePattern(rule as string);
+      return (value) => typeof value !== 'string' || meter.test(pattern, value);
+    }
+    case 'format': {
+      const ofText = stringFormats.get(rule as string);
+      const ofNumber = numberFormats.get(rule as string);
+      return (value) => (typeof value === 'string' ? (ofText?.(value) ?? true) : typeof value !== 'number' || (ofNumber?.(value) ?? true));
+    }
+    case 'minLength':
+      return (value) => typeof value !== 'string' || codePoints(value) >= limit;
+    case 'maxLength':
+      return (value) => typeof value !== 'string' || value.length <= limit || codePoints(value) <= limit;
+    case 'minimum':
+      return (value) => typeof value !== 'number' || value >= limit;
+    case 'maximum':
+      return (value) => typeof value !== 'number' || value <= limit;
+    case 'exclusiveMinimum':
+      return (value) => typeof value !== 'number' || value > limit;
+    case 'exclusiveMaximum':
+      return (value) => typeof value !== 'number' || value < limit;
+    case 'multipleOf':
+      return (value) => typeof value !== 'number' || isMultipleOf(limit, value);
+    case 'minItems':
+      return (value) => !Array.isArray(value) || value.length >= limit;
+    case 'maxItems':
+      return (value) => !Array.isArray(value) || value.length <= limit;
+    case 'minProperties':
+      return (value) => !isJsonObject(value) || Object.keys(value).length >= limit;
+    case 'maxProperties':
+      return (value) => !isJsonObject(value) || Object.keys(value).length <= limit;
+    case 'required':
+      // Own properties only: a required field named `constructor` is not there because every object inherits one.
+      return (value) => !isJsonObject(value) || (rule as string[]).every((key) => Object.hasOwn(value, key));
+    default:
+      return undefined;
+  }
+}
+
+function isOfType(value: JsonValue, type: unknown): boolean {
+  if (type === 'integer') return Number.isInteger(value);
+  if (type === 'array') return Array.isArray(value);
+  if (type === 'object') return isJsonObject(value);
+  return typeof value === type;
+}
+
+/** As JSON Schema counts the length of a text. */
+function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i + 1 < text.length; i += 1) {
+    if ((text.charCodeAt(i) & 0xfc00) !== 0xd800 || (text.charCodeAt(i + 1) & 0xfc00) !== 0xdc00) continue;
+    count -= 1;
+    i += 1;
+  }
+  return count;
+}
+
+/** In constant time however long the list: Ajv's own goes through it for every value. */
+export function isOneOf(values: JsonValue[]): LeafCheck {
+  const scalars = new Set(values);
+  const others = new Set(values.filter((value) => typeof value === 'object' && value !== null).map(canonicalJson));
+  return (value) => scalars.has(value) || (others.size > 0 && typeof value === 'object' && others.has(canonicalJson(value)));
+}
+
+/** As in Kubernetes, to nine digits: 0.3 is a multiple of 0.1, though no binary fraction says so. */
+export function isMultipleOf(factor: number, value: number): boolean {
+  const quotient = factor < 1 ? (1 / factor) * value : value / factor;
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
+}
