@@ -57,7 +57,15 @@ export class KeyReader {
       for (const [i, object] of (await this.#several(table, reads)).entries()) reads[i]!.done(object);
     } catch (error) {
       if (classifyFailure(error) !== 'split') throw error;
-      await Promise.all(reads.map(({ key, done, failed }) => this.#one(table, key).then(done, failed)));
+      await Promise.all(reads.map((read) => this.#sendAlone(table, read)));
+    }
+  }
+
+  async #sendAlone(table: Table, read: PendingRead): Promise<void> {
+    try {
+      read.done(await this.#one(table, read.key));
+    } catch (error) {
+      read.failed(error);
     }
   }
 
