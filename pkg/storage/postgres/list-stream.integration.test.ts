@@ -32,10 +32,10 @@ test('readers that read nothing make others come back later, and free their plac
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
   const held = await Promise.all([streams.read(table, query), streams.read(table, query)]);
   await expect(streams.read(table, query)).rejects.toMatchObject({ code: 'Overloaded' });
-  await held[0]!.close();
+  await held[0].close();
   const third = await streams.read(table, query);
   let count = 0;
   for await (const batch of third.objects) count += batch.length;
   expect(count).toBe(120);
-  await held[1]!.close();
+  await held[1].close();
 });
