@@ -6,46 +6,12 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
+import { changeFromRow, readAll, readModel, readRows, type LogRow } from './change-rows.ts';
 import type { Operation } from './operation.ts';
 import type { TableCatalog } from './table-catalog.ts';
 import { translated } from './translate-error.ts';
 
 const pollInterval = 500;
-const readRows = 1000;
-/** Bodies read at a time, in bytes; a single larger row comes alone. */
-const readBytes = 4 * 1024 * 1024;
-
-const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint';
-
-/** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
-function readText(condition: string): string {
-  return (
-    `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
-    `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (` +
-    `SELECT ${columns} FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}) page) sized ` +
-    `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
-  );
-}
-const readAll = readText('');
-const readModel = readText(' AND rev <= $2 AND model = $3');
-
-interface LogRow {
-  compacted: string;
-  epoch: number;
-  /** Rows found before large bodies cut them short. */
-  page_rows: string | null;
-  rev: string | null;
-  model: number;
-  type: 'C' | 'U' | 'D' | 'M';
-  namespace: string;
-  name: string;
-  prev: string | null;
-  old: string | null;
-  old_fingerprint: string | null;
-  new: string | null;
-  new_fingerprint: string | null;
-}
-
 export interface ChangeLogOptions {
   pool: Pool;
   notifications: Notifications;
@@ -254,24 +220,4 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#waiters.add(wake);
     });
   }
-}
-
-const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
-
-/** Empty for the header row, and for a marker, which is no object's change. */
-function changeFromRow(row: LogRow): Change[] {
-  if (row.rev === null || row.type === 'M') return [];
-  const { namespace, name } = row;
-  return [
-    {
-      revision: Number(row.rev),
-      modelId: row.model,
-      type: changeTypes[row.type],
-      namespace,
-      name,
-      body: row.new ?? '',
-      fingerprint: row.new_fingerprint ?? '',
-      ...(row.prev === null ? {} : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
-    },
-  ];
 }
