@@ -150,7 +150,9 @@ export interface Store {
 
   get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined>;
   write(write: Write, options?: WriteOptions): Promise<StoredObject>;
-  /** The outcome of an earlier write under this claim, if any. */
+  /** Remembers a claim whose request changed nothing, with the object it found. StorageError ClaimTaken. */
+  remember(claim: IdempotencyClaim, object: StoredObject): Promise<void>;
+  /** The outcome of an earlier request under this claim, if any. */
   recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined>;
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;

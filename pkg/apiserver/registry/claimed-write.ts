@@ -7,8 +7,7 @@ import { statusFromStorage } from './status-from-storage.ts';
 
 /**
  * Runs a write under its request's claim: in flight while it runs, and where another replica carried the same request out in between,
- * the outcome is that one's. What writes nothing (a no-op update, a deletion that is under way already) remembers nothing:
- * repeated, it is computed again, and is the same as long as nobody changed the object.
+ * the outcome is that one's.
  */
 export async function claimedWrite<T>(context: ModelContext, write: WriteContext, run: () => Promise<T>, replay: (first: RememberedWrite) => T): Promise<T> {
   const { idempotency: claim, dryRun } = write;

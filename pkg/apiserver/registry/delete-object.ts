@@ -1,6 +1,6 @@
 import { newNotFound } from '#pkg/apimachinery/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
-import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
+import { subjectOf, unchanged, writeOptions, type ModelContext } from './model-context.ts';
 import { terminatingObjectMeta } from './object-meta-fields.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
@@ -35,7 +35,7 @@ async function deleteOnce(context: ModelContext, { key, preconditions }: DeleteR
   const isMarked = object.metadata.deletionTimestamp !== undefined;
   if (!isMarked) strategy.prepareForDelete?.(object);
   const isHeld = (object.metadata.finalizers ?? []).length > 0;
-  if (isHeld && isMarked) return { deleted: false, object: from };
+  if (isHeld && isMarked) return { deleted: false, object: await unchanged(context, write, from) };
   if (isHeld) object.metadata = terminatingObjectMeta(object.metadata, Date.now());
 
   const type = isHeld ? 'update' : 'delete';

@@ -1,5 +1,5 @@
 import type { GroupResource, Model, ModelVersion } from '#pkg/apimachinery/index';
-import type { Store, WriteOptions } from '#pkg/storage/index';
+import type { Store, StoredObject, WriteOptions } from '#pkg/storage/index';
 import type { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../informer-bus/watch-group.ts';
 import type { InFlightClaims } from './in-flight-claims.ts';
@@ -40,4 +40,10 @@ export function kindOf({ model }: ModelContext): { group: string; kind: string }
 /** A claim is only for what is written. */
 export function writeOptions({ dryRun, signal, idempotency }: WriteContext): WriteOptions {
   return dryRun || idempotency === undefined ? { dryRun, signal } : { dryRun, signal, idempotency };
+}
+
+/** The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin to change something. */
+export async function unchanged({ store }: ModelContext, { idempotency, dryRun }: WriteContext, object: StoredObject): Promise<StoredObject> {
+  if (idempotency !== undefined && !dryRun) await store.remember(idempotency, object);
+  return object;
 }

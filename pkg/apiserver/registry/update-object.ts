@@ -2,7 +2,7 @@ import { fieldError, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { cloneJson, equalJson } from '../schema/json-value.ts';
 import { isSameObject } from './no-op.ts';
-import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
+import { subjectOf, unchanged, writeOptions, type ModelContext } from './model-context.ts';
 import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
 import { checkPreconditions } from './preconditions.ts';
 import { checkIdentity, readBody } from './read-body.ts';
@@ -50,7 +50,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   if (contentChanged(context, object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
-  if (isSameObject(stored, codec.storedForm(from, old))) return from;
+  if (isSameObject(stored, codec.storedForm(from, old))) return unchanged(context, write, from);
   const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
   if (type === 'update') checkStoredSize(stored, from);
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));

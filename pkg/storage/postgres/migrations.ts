@@ -48,6 +48,8 @@ async function createStorage(db: Kysely<unknown>): Promise<void> {
       username text NOT NULL, method text NOT NULL, path text NOT NULL, key text NOT NULL,
       body_hash text NOT NULL,
       rev bigint NOT NULL,
+      -- Of a request that changed nothing: no row of the log holds its outcome.
+      namespace text, name text, body text, fingerprint text,
       at timestamptz NOT NULL DEFAULT clock_timestamp(),
       CONSTRAINT idempotency_keys_pkey PRIMARY KEY (username, method, path, key))`,
     sql`CREATE INDEX idempotency_keys_rev ON platform.idempotency_keys (rev)`,

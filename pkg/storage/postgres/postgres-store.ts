@@ -35,7 +35,7 @@ import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './object-counter.ts';
 import { toOperation } from './operation.ts';
 import { explainDryRun } from './outcome.ts';
-import { recallWrite } from './recall.ts';
+import { recallWrite, rememberUnchanged } from './recall.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { TableDefiner } from './table-definer.ts';
 import { indexesOf, type Table } from './table.ts';
@@ -179,6 +179,10 @@ export class PostgresStore implements Store {
       }),
     );
     return stored(revision);
+  }
+
+  remember(claim: IdempotencyClaim, object: StoredObject): Promise<void> {
+    return translated(rememberUnchanged(this.#control, claim, object));
   }
 
   recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {

@@ -1,31 +1,47 @@
 import type { Pool } from 'pg';
 import { StorageError } from '../storage-error.ts';
-import type { IdempotencyClaim, RememberedWrite } from '../store.ts';
+import type { IdempotencyClaim, RememberedWrite, StoredObject } from '../store.ts';
 
 interface ClaimRow {
   body_hash: string;
-  rev: string | null;
-  type: 'C' | 'U' | 'D';
+  rev: string;
+  /** Null if the request changed nothing, or if its row of the log is gone. */
+  type: 'C' | 'U' | 'D' | null;
   namespace: string;
   name: string;
-  new: string;
-  new_fingerprint: string;
+  body: string | null;
+  fingerprint: string;
 }
 
 const types = { C: 'create', U: 'update', D: 'delete' } as const;
 
-/** Reads what a claim led to, from the log row that compaction spares for it. */
+/** Reads what a claim led to: from the log row that compaction spares for it, or from the claim where nothing was changed. */
 export async function recallWrite(pool: Pool, claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
   const { rows } = await pool.query<ClaimRow>({
     name: 'recall',
-    text: `SELECT k.body_hash, c.rev, c.type, c.namespace, c.name, c.new, c.new_fingerprint
-      FROM platform.idempotency_keys k LEFT JOIN platform.change_log c USING (rev)
+    text: `SELECT k.body_hash, k.rev, c.type, coalesce(k.namespace, c.namespace) AS namespace, coalesce(k.name, c.name) AS name,
+        coalesce(k.body, c.new) AS body, coalesce(k.fingerprint, c.new_fingerprint) AS fingerprint
+      FROM platform.idempotency_keys k LEFT JOIN platform.change_log c ON c.rev = k.rev AND k.body IS NULL
       WHERE k.username = $1 AND k.method = $2 AND k.path = $3 AND k.key = $4`,
-    values: [claim.user, claim.method, claim.path, claim.key],
+    values: keyOf(claim),
   });
   const row = rows[0];
   if (row === undefined) return undefined;
-  if (row.rev === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
-  const object = { namespace: row.namespace, name: row.name, revision: Number(row.rev), body: row.new, fingerprint: row.new_fingerprint };
-  return { bodyHash: row.body_hash, type: types[row.type], object };
+  if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
+  const object = { namespace: row.namespace, name: row.name, revision: Number(row.rev), body: row.body, fingerprint: row.fingerprint };
+  return { bodyHash: row.body_hash, type: types[row.type ?? 'U'], object };
+}
+
+/** StorageError ClaimTaken if it has been used. */
+export async function rememberUnchanged(pool: Pool, claim: IdempotencyClaim, object: StoredObject): Promise<void> {
+  const { rowCount } = await pool.query(
+    `INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev, namespace, name, body, fingerprint)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
+    [...keyOf(claim), claim.bodyHash, object.revision, object.namespace, object.name, object.body, object.fingerprint],
+  );
+  if (rowCount === 0) throw new StorageError('ClaimTaken', 'the idempotency key has been used');
+}
+
+function keyOf({ user, method, path, key }: IdempotencyClaim): string[] {
+  return [user, method, path, key];
 }

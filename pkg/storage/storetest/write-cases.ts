@@ -152,6 +152,16 @@ export function writeCases(pair: () => StorePair): void {
     expect(await store.recall(claim)).toMatchObject({ object: { revision: object.revision } });
   });
 
+  test('a claim of a request that changed nothing is remembered with what it found', async () => {
+    const { store, other } = pair();
+    const claim: IdempotencyClaim = { user: 'u', method: 'PUT', path: '/p', key: 'noop', bodyHash: 'h' };
+    const found = await store.write(createOf(model, sampleObject('unchanged')));
+    await store.remember(claim, found);
+    await expect(other.remember(claim, found)).rejects.toMatchObject({ code: 'ClaimTaken' });
+    await store.write(updateOf(found, { by: 'another' }));
+    expect(await other.recall(claim)).toEqual({ bodyHash: 'h', type: 'update', object: found });
+  });
+
   test('of writes under one claim on two replicas one is carried out', async () => {
     const { store, other } = pair();
     const claim: IdempotencyClaim = { user: 'u', method: 'POST', path: '/p', key: 'race', bodyHash: 'h' };

@@ -44,6 +44,26 @@ describe('the same key and body', () => {
     expect((await client.get(`${articles}/became`)).status).toBe(404);
   });
 
+  test('answer a request that changed nothing as it was answered, and never begin to change something', async () => {
+    const { body: stored } = await client.post(articles, article('still', { title: 'a' }));
+    const put = (on: Client, title: string) => on.put(`${articles}/still`, article('still', { title }), key('still'));
+    expect((await put(client, 'a')).body).toEqual(stored);
+    await client.patch(`${articles}/still`, { spec: { title: 'b' } });
+    const again = await put(other, 'a');
+    expect([again.status, again.body]).toEqual([200, stored]);
+    expect((await put(other, 'c')).status).toBe(422);
+    expect((await client.get(`${articles}/still`)).body.spec).toEqual({ title: 'b' });
+  });
+
+  test('answer a second deletion of what waits for its finalizers as it was answered', async () => {
+    await client.post(articles, article('held', {}, { finalizers: ['example.com/held'] }));
+    await client.delete(`${articles}/held`);
+    const second = await client.delete(`${articles}/held`, { headers: key('held') });
+    await client.patch(`${articles}/held`, { metadata: { finalizers: null } });
+    const again = await other.delete(`${articles}/held`, { headers: key('held') });
+    expect([again.status, again.body]).toEqual([200, second.body]);
+  });
+
   const writes: [string, (on: Client, name: string) => Promise<Answer>][] = [
     ['PUT', (on, name) => on.put(`${articles}/${name}`, article(name, { title: 'b' }), key(`put-${name}`))],
     ['PATCH', (on, name) => on.patch(`${articles}/${name}`, [{ op: 'add', path: '/spec/tags/-', value: 'z' }], { 'content-type': 'application/json-patch+json', ...key(`patch-${name}`) })],
