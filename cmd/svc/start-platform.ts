@@ -29,7 +29,7 @@ export async function startPlatform(options: Options, log: Logger): Promise<Plat
   try {
     const database = await openPlatformDatabase(options, log, teardown);
     const server = newApiServer(options, log);
-    const stopServer = (): Promise<void> => server.stop({ drainTimeoutMs: drainTimeOfRequests(options) });
+    const stopServer = (): Promise<void> => server.stop(drainTimes(options));
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const address = await listen(server, options);
@@ -95,7 +95,10 @@ async function listen(server: ApiServer, options: Options): Promise<AddressInfo>
   }
 }
 
-function drainTimeOfRequests(options: Options): number {
+/** The delay is at most half of what there is. */
+function drainTimes(options: Options): { delayMs: number; drainTimeoutMs: number } {
   const all = options['svc.server.drain-timeout'];
-  return all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
+  const forRequests = all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
+  const delayMs = Math.min(options['svc.server.shutdown-delay'], forRequests / 2);
+  return { delayMs, drainTimeoutMs: forRequests - delayMs };
 }

@@ -47,7 +47,7 @@ describe('API server', () => {
 
   test('names its checks', async () => {
     const { text } = await api.call('GET', '/readyz?verbose');
-    expect(text).toBe('[+]database ok\n[+]registry ok\nreadyz check passed\n');
+    expect(text).toBe('[+]database ok\n[+]shutdown ok\n[+]registry ok\nreadyz check passed\n');
   });
 
   test('asks for permission before it reads a body', async () => {

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry as MetricsRegistry } from 'prom-client';
 import {
@@ -81,6 +82,7 @@ export class ApiServer {
   private readonly options: ApiServerOptions;
   private readonly server: HttpServer;
   private handler: Handler;
+  private stopping: Promise<void> | undefined;
 
   constructor(options: ApiServerOptions) {
     this.options = options;
@@ -102,15 +104,18 @@ export class ApiServer {
 
   /** Registry and store must be running. */
   serve(parts: ApiParts): void {
-    this.handler = apiHandler({ ...this.options, ...parts });
+    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
+    this.handler = apiHandler({ ...this.options, ...parts, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
 
   /**
-   * Accepts no more, ends watches cleanly and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
+   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no more, ends watches cleanly
+   * and waits for requests under way, at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
    * To be stopped before registry and store, which the last requests still use.
    */
-  stop({ drainTimeoutMs = 10_000 }: { drainTimeoutMs?: number } = {}): Promise<void> {
-    return this.server.close({ drainTimeoutMs });
+  stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
+    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.server.close({ drainTimeoutMs }));
+    return this.stopping;
   }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { ApiServer } from './api-server.ts';
+import type { ModelRegistry } from './registry/served-resource.ts';
 
 const server = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
 let url: string;
@@ -24,4 +25,22 @@ test.each([
   await answer.text();
   expect(answer.status).toBe(status);
   expect(answer.headers.get('retry-after')).toBe(retryAfter);
+});
+
+test('a server that is leaving is not ready and serves all the same, until its delay is over', async () => {
+  const leaving = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  const { port } = await leaving.listen();
+  const registry: ModelRegistry = { find: () => undefined, findNewest: () => Promise.resolve(undefined), models: () => [], generation: 0, hasNamespace: () => Promise.resolve(false) };
+  leaving.serve({
+    registry,
+    store: { ping: () => Promise.resolve() },
+    authenticator: { authenticateRequest: () => Promise.resolve(undefined) },
+    authorizer: { authorize: () => Promise.resolve({ allowed: false, reason: '' }) },
+  });
+  const statusOf = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+  expect(await statusOf('/readyz')).toBe(200);
+  const stopped = leaving.stop({ delayMs: 300 });
+  expect([await statusOf('/readyz'), await statusOf('/livez'), await statusOf('/version')]).toEqual([503, 200, 200]);
+  await stopped;
+  await expect(statusOf('/livez')).rejects.toThrow('fetch failed');
 });

@@ -45,7 +45,7 @@ function probe(name: string, checks: readonly HealthCheck[], options: { checkTim
     const failed = new Map(await running);
     if (options.failsDraining && context.draining.aborted) failed.set('shutdown', 'draining');
     for (const [check, err] of failed) context.log.warn({ probe: name, check, err }, 'health check failed');
-    const lines = [...checks.map((check) => check.name), ...(failed.has('shutdown') ? ['shutdown'] : [])].map((check) =>
+    const lines = [...new Set([...checks.map(({ name: check }) => check), ...failed.keys()])].map((check) =>
       failed.has(check) ? `[-]${check} failed: reason withheld\n` : `[+]${check} ok\n`,
     );
     const verdict = `${name} check ${failed.size === 0 ? 'passed' : 'failed'}\n`;

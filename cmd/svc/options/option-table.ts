@@ -6,6 +6,7 @@ export const optionTable = {
   'svc.server.port': { type: port, default: '8090', doc: 'Port of the content platform.' },
   'svc.server.host': { type: text, default: '127.0.0.1', doc: 'Address to listen on; any but loopback needs svc.security.initial-admin-token.' },
   'svc.server.drain-timeout': { type: duration({ min: '1s', max: '1h' }), default: '30s', doc: 'Time from SIGTERM to the end, for requests under way and everything else.' },
+  'svc.server.shutdown-delay': { type: duration({ min: '0s', max: '10m' }), default: '0s', doc: 'Part of it, at its start: /readyz fails, and all is served, until load balancers have noticed.' },
   'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.', isForLater: true },
   'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL and of the administrator's token." },
   'svc.database.url': { type: text, default: '', doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.', isSecret: true },
