@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#control = database.newPool({ max: controlConnections, queryTimeoutMs: controlAnswerTime });
+    this.#control = database.newPool({ max: controlConnections, settings: { jit: 'off' }, queryTimeoutMs: controlAnswerTime });
     this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#snapshots = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#notifications = new Notifications({ database, log });

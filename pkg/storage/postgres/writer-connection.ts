@@ -6,7 +6,7 @@ import type { BatchStatement } from './batch-statement.ts';
 const maxPrepared = 128;
 /** Longer than the server lets a batch take: an answer that does not come by then does not come. Milliseconds. */
 const answerTime = 15_000;
-const settings = ['SET statement_timeout = 10000', 'SET lock_timeout = 5000', 'SET idle_in_transaction_session_timeout = 10000'];
+const settings = ['SET jit = off', 'SET statement_timeout = 10000', 'SET lock_timeout = 5000', 'SET idle_in_transaction_session_timeout = 10000'];
 
 /** Names one session of the server for good: a process id alone is used again. */
 export interface Session {
