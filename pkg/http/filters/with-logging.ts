@@ -16,7 +16,8 @@ export function withLogging(log: Logger, { slowMs = 1000 }: { slowMs?: number } 
     await next(context);
     const ms = performance.now() - start;
     const status = statusOf(context);
-    const level = status >= 500 ? 'error' : status >= 400 || (ms >= slowMs && context.info.verb !== 'watch') ? 'info' : 'debug';
+    // 503 and 504 are said of passing states: the answer tells the client to come back.
+    const level = status >= 500 ? (status > 502 ? 'warn' : 'error') : status >= 400 || (ms >= slowMs && context.info.verb !== 'watch') ? 'info' : 'debug';
     if (!log.isLevelEnabled(level)) return;
     log[level](
       {

@@ -63,6 +63,7 @@ export class FetchEventSource {
     const headers = { accept: 'text/event-stream', 'cache-control': 'no-store', authorization: `Bearer ${token}`, ...(this.lastEventId === '' ? {} : { 'last-event-id': this.lastEventId }) };
     const response = await fetch(url, { headers, signal: this.abort.signal });
     this.connections += 1;
+    this.listeners.forEach((listener) => listener());
     if (response.status !== 200 || !/^text\/event-stream\b/.test(response.headers.get('content-type') ?? '')) {
       this.failed = true;
       return;
