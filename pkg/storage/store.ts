@@ -1,4 +1,4 @@
-import type { ApiObject, GroupResource, IndexDefinition, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
+import type { ApiObject, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
 
 /** An object as it is kept. */
@@ -143,10 +143,6 @@ export interface Store {
   dropModel(resource: GroupResource): Promise<void>;
   /** Of every declared index; empty for a model without. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
-  /** Does a model's table exist, here or through another replica? */
-  hasModel(resource: GroupResource): Promise<boolean>;
-  /** The model's indexes as lists may use them: built-in and declared. */
-  indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]>;
 
   get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined>;
   write(write: Write, options?: WriteOptions): Promise<StoredObject>;

@@ -5,7 +5,7 @@ import type { Change } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import { batchStatement, type BatchRow } from './batch-statement.ts';
 import { classifyFailure, violatedConstraint } from './database-failure.ts';
-import type { Operation } from './operation.ts';
+import { changeTypes, type Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
 import { translateError } from './translate-error.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
@@ -113,7 +113,7 @@ export class BatchRunner {
     if (failure === 'refused') {
       // The session itself may be what is refused: one of a standby, say.
       await this.#options.connection.drop();
-      throw unavailable(error);
+      throw translateError(error);
     }
     // Tried twice together: from then on one that has to wait does not keep the others.
     if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
@@ -194,8 +194,6 @@ function keyOf({ table, namespace, name }: Operation): string {
   return `${table.id}/${namespace}/${name}`;
 }
 
-const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
-
 function changeOf(operation: Operation, revision: number): Change {
   const { table, type, namespace, name, body, fingerprint, from } = operation;
   return {
@@ -208,8 +206,4 @@ function changeOf(operation: Operation, revision: number): Change {
     fingerprint,
     ...(from === undefined ? {} : { old: { revision: from.revision, body: from.body, fingerprint: from.fingerprint } }),
   };
-}
-
-function unavailable(cause: unknown): StorageError {
-  return new StorageError('Unavailable', 'the database does not answer', { cause });
 }

@@ -1,4 +1,5 @@
 import type { Change } from '../change.ts';
+import { changeTypes } from './operation.ts';
 
 /** Rows looked at a time. */
 export const readRows = 1000;
@@ -37,8 +38,6 @@ export interface LogRow {
   new: string | null;
   new_fingerprint: string | null;
 }
-
-const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Empty for the header row, and for a marker, which is no object's change. */
 export function changeFromRow(row: LogRow): Change[] {

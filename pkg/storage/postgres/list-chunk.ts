@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type ObjectKey, type Sortable } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk, StoredObject } from '../store.ts';
-import { compileList, objectColumns, orderAliases, sparseLimit, storedObject, type ObjectRow } from './list-query.ts';
+import { compileList, objectColumns, orderAliases, selects, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { keysetCondition, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import type { Table } from './table.ts';
@@ -59,8 +59,7 @@ export class ChunkReader {
   async #chunk(table: Table, query: ChunkQuery, revision: number, items: Placed[]): Promise<ObjectChunk> {
     const { after, limit } = query;
     const served = (after?.served ?? 0) + Math.min(items.length, limit);
-    const selects = query.selector.labels.length > 0 || query.selector.fields.length > 0;
-    const total = selects ? undefined : (after?.total ?? (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
+    const total = selects(query) ? undefined : (after?.total ?? (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
     const last = items[limit - 1];
     const objects = items.slice(0, limit).map(({ object }) => object);
     if (items.length <= limit || last === undefined) return { revision, items: objects };
@@ -70,15 +69,16 @@ export class ChunkReader {
 
   /** Rows of the table after the position, one more than asked for, and the newest revision in the same snapshot. */
   async #rows(table: Table, query: ChunkQuery): Promise<{ rows: StoredObject[]; revision: number }> {
-    if (compileList(table, query, 'gathered').narrows) {
-      const { rows, matched } = await this.#query(table, query, sparseLimit + 1);
+    const list = compileList(table, query, 'gathered');
+    if (list.narrows) {
+      const { rows, matched } = await this.#query(list, query, sparseLimit + 1);
       if (matched <= sparseLimit) return rows;
     }
-    return (await this.#query(table, query)).rows;
+    return (await this.#query(compileList(table, query, 'ordered'), query)).rows;
   }
 
-  async #query(table: Table, query: ChunkQuery, gather?: number): Promise<{ rows: { rows: StoredObject[]; revision: number }; matched: number }> {
-    const list = compileList(table, query, gather === undefined ? 'ordered' : 'gathered');
+  async #query(list: CompiledList, query: ChunkQuery, gather?: number): Promise<{ rows: { rows: StoredObject[]; revision: number }; matched: number }> {
+    const { table } = list;
     const conditions = [list.where];
     const { after } = query;
     if (after !== undefined) conditions.push(keysetCondition(list.order, positionValues(table, query, after), list.parameters));

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import type { ObjectPage, PageQuery } from '../store.ts';
 import { isStatementTimeout } from './database-failure.ts';
-import { compileList, objectColumns, orderAliases, orderedScanTime, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
+import { compileList, objectColumns, orderAliases, orderedScanTime, selects, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Table } from './table.ts';
@@ -25,14 +25,10 @@ export class PageReader {
   }
 
   async read(table: Table, query: PageQuery): Promise<ObjectPage> {
-    const selects = query.selector.labels.length > 0 || query.selector.fields.length > 0;
-    if (!selects) return this.#unselected(table, query);
-    if (compileList(table, query, 'gathered').narrows) {
-      const page = await this.#gathered(table, query, Math.max(sparseLimit, query.exactTotalLimit));
-      if (page !== undefined) return page;
-      return this.#dense(table, query);
-    }
-    return this.#ordered(table, query, this.#pool);
+    if (!selects(query)) return this.#unselected(table, query);
+    const list = compileList(table, query, 'gathered');
+    if (!list.narrows) return this.#ordered(table, query, this.#pool);
+    return (await this.#gathered(list, query, Math.max(sparseLimit, query.exactTotalLimit))) ?? this.#dense(list, query);
   }
 
   async #unselected(table: Table, query: PageQuery): Promise<ObjectPage> {
@@ -46,23 +42,21 @@ export class PageReader {
   }
 
   /** Undefined if more match than `limit`. */
-  async #gathered(table: Table, query: PageQuery, limit: number): Promise<ObjectPage | undefined> {
-    const list = compileList(table, query, 'gathered');
+  async #gathered(list: CompiledList, query: PageQuery, limit: number): Promise<ObjectPage | undefined> {
     const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query, limit + 1), list.parameters.values);
     return Number(rows[0]!.matched) > limit ? undefined : pageFromRows(rows, query);
   }
 
   /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */
-  async #dense(table: Table, query: PageQuery): Promise<ObjectPage> {
+  async #dense(list: CompiledList, query: PageQuery): Promise<ObjectPage> {
     const client = await this.#pool.connect();
     try {
-      return await withTimeLimit(client, () => this.#ordered(table, query, client));
+      return await withTimeLimit(client, () => this.#ordered(list.table, query, client));
     } catch (error) {
       if (!isStatementTimeout(error)) throw error;
     } finally {
       client.release();
     }
-    const list = compileList(table, query, 'gathered');
     const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query), list.parameters.values);
     return pageFromRows(rows, query);
   }

@@ -31,6 +31,11 @@ export function compileList(table: Table, query: { namespace?: string; selector:
   return { table, from: `${tableName(table)} t`, where, narrows, order: sortColumns(table, query.sort), parameters };
 }
 
+/** Does a list ask for less than everything there is? */
+export function selects({ selector }: { selector: Selector }): boolean {
+  return selector.labels.length > 0 || selector.fields.length > 0;
+}
+
 /** Select list of an object's columns. */
 export const objectColumns = 't.namespace, t.name, t.rev, t.fingerprint, t.body';
 

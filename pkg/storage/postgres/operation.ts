@@ -28,6 +28,8 @@ export interface Operation {
 }
 
 const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
+/** The words for what the log keeps as a letter. */
+export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Throws StorageError InvalidKey where an index cannot hold the object. */
 export function toOperation(write: Write, table: Table, claim: IdempotencyClaim | undefined): Operation {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
-import type { GroupResource, IndexDefinition, Model, ObjectKey } from '#pkg/apimachinery/index';
+import type { GroupResource, Model, ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type {
   ChunkQuery,
@@ -38,7 +38,7 @@ import { explainDryRun } from './outcome.ts';
 import { recallWrite, rememberUnchanged } from './recall.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { TableDefiner } from './table-definer.ts';
-import { indexesOf, type Table } from './table.ts';
+import type { Table } from './table.ts';
 import { translated, translateError } from './translate-error.ts';
 import { WriteBatcher } from './write-batcher.ts';
 import { WriterConnection } from './writer-connection.ts';
@@ -143,14 +143,6 @@ export class PostgresStore implements Store {
     // Whoever began to build them may be gone.
     if (states.some(({ state }) => state === 'building')) this.#builder.start(resource);
     return states;
-  }
-
-  async hasModel(resource: GroupResource): Promise<boolean> {
-    return (await this.changes.incarnationOf(resource)) !== undefined;
-  }
-
-  async indexesOf(resource: GroupResource): Promise<readonly IndexDefinition[]> {
-    return indexesOf(await translated(this.#catalog.get(resource)));
   }
 
   get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {

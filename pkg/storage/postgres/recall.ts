@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { StorageError } from '../storage-error.ts';
+import { changeTypes } from './operation.ts';
 import type { IdempotencyClaim, RememberedWrite, StoredObject } from '../store.ts';
 
 interface ClaimRow {
@@ -12,8 +13,6 @@ interface ClaimRow {
   body: string | null;
   fingerprint: string;
 }
-
-const types = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Reads what a claim led to: from the log row that compaction spares for it, or from the claim where nothing was changed. */
 export async function recallWrite(pool: Pool, claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
@@ -29,7 +28,7 @@ export async function recallWrite(pool: Pool, claim: IdempotencyClaim): Promise<
   if (row === undefined) return undefined;
   if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
   const object = { namespace: row.namespace, name: row.name, revision: Number(row.rev), body: row.body, fingerprint: row.fingerprint };
-  return { bodyHash: row.body_hash, type: types[row.type ?? 'U'], object };
+  return { bodyHash: row.body_hash, type: changeTypes[row.type ?? 'U'], object };
 }
 
 /** StorageError ClaimTaken if it has been used. */

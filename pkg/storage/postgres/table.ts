@@ -1,4 +1,4 @@
-import { builtinIndexes, type GroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
+import type { GroupResource, IndexDefinition } from '#pkg/apimachinery/index';
 
 /** The column that holds the keys of one declared index. */
 export interface Column {
@@ -52,9 +52,4 @@ export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'na
   const builtin = builtinColumns.get(index.name);
   if (builtin !== undefined) return { name: builtin, state: 'ready' };
   return table.columns.find((column) => column.index.name === index.name);
-}
-
-/** What lists of this model may filter and sort by. */
-export function indexesOf(table: Table): IndexDefinition[] {
-  return [...builtinIndexes, ...table.columns.map((column) => column.index)];
 }
