@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { send, sendStream, type AnswerHeaders, type RequestContext } from '#pkg/http/index';
-import { parseEntityTags } from '../handlers/preconditions.ts';
+import { isNotModified } from '../handlers/preconditions.ts';
 
 /** A text that many clients read and few changes touch. */
 export interface ServedDocument {
@@ -18,9 +18,9 @@ export function newDocument(text: string, contentType = 'application/json'): Ser
 /** 200 with an ETag, or 304 where the client holds this very document. */
 export async function answerDocument(context: RequestContext, document: ServedDocument, headers: AnswerHeaders = {}): Promise<void> {
   const { contentType, hash, pieces } = document;
-  const tags = parseEntityTags(context.request.headers['if-none-match'], 'If-None-Match');
+  const isHeld = isNotModified(context.request.headers['if-none-match'], hash);
   const all = { ETag: `"${hash}"`, Vary: 'Accept', ...headers };
-  if (tags !== undefined && (tags.any || tags.strong.includes(hash) || tags.weak.includes(hash))) await send(context, 304, contentType, '', all);
+  if (isHeld) await send(context, 304, contentType, '', all);
   else await sendStream(context, 200, inOrder(pieces), { contentType, headers: all });
 }
 

@@ -13,7 +13,7 @@ export async function get(request: ResourceRequest, show = (text: string): strin
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
   const object = await served.storage.get(keyOf(request));
   if (at > object.revision) checkRevision({ at, exact: false }, await currentRevision(served.storage, context.signal));
-  if (isNotModified(context.request.headers['if-none-match'], object.revision)) {
+  if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
     await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });
   } else {
     await answerObject(request, { ...object, text: show(object.text) }, { status: 200, format });

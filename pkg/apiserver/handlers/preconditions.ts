@@ -29,10 +29,10 @@ export function parseEntityTags(header: string | undefined, name: string): Entit
 }
 
 /** Is the client's copy, which If-None-Match names, the present one? Compared weakly. Source: RFC 9110, 13.1.2. */
-export function isNotModified(header: string | undefined, revision: number): boolean {
+export function isNotModified(header: string | undefined, tag: string): boolean {
   const tags = parseEntityTags(header, 'If-None-Match');
   if (tags === undefined) return false;
-  return tags.any || tags.strong.includes(String(revision)) || tags.weak.includes(String(revision));
+  return tags.any || tags.strong.includes(tag) || tags.weak.includes(tag);
 }
 
 /**

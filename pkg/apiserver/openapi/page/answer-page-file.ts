@@ -1,5 +1,5 @@
 import { acceptsGzip, type RequestContext } from '#pkg/http/index';
-import { parseEntityTags } from '../../handlers/preconditions.ts';
+import { isNotModified } from '../../handlers/preconditions.ts';
 import type { PageFile } from './page-files.ts';
 
 /** Strict: scripts and styles are files of this origin, nothing is inline, nothing is fetched or sent elsewhere. swagger-ui's style sheet has images as data. */
@@ -7,12 +7,12 @@ const contentSecurityPolicy = "default-src 'self'; img-src 'self' data:; object-
 
 /** Answers with a file as it is kept, compressed already: `send` would compress it for each request anew. */
 export function answerPageFile({ request, response }: RequestContext, { contentType, hash, body, gzipped }: PageFile): void {
-  const tags = parseEntityTags(request.headers['if-none-match'], 'If-None-Match');
+  const isHeld = isNotModified(request.headers['if-none-match'], hash);
   response.setHeader('ETag', `"${hash}"`);
   response.setHeader('Cache-Control', 'no-cache');
   response.setHeader('Content-Security-Policy', contentSecurityPolicy);
   response.appendHeader('Vary', 'Accept-Encoding');
-  if (tags !== undefined && (tags.any || tags.strong.includes(hash) || tags.weak.includes(hash))) {
+  if (isHeld) {
     response.statusCode = 304;
     response.end();
     return;
