@@ -17,8 +17,8 @@ const maxSize = 3 << 20;
 const maxCopied = 4 * maxSize;
 /** In values and keys: the same room as for characters, of objects with as many as are allowed; some fifty milliseconds. */
 const maxCopiedValues = 4 * maxJsonValues;
-/** In values touched: a hundred milliseconds at worst. Small patches of large documents can ask for 10 000 times their size. */
-const maxWork = 1_000_000;
+/** In values touched: fifty milliseconds at worst. Small patches of large documents can ask for 10 000 times their size. */
+const maxWork = 200_000;
 /** Elements that a splice shifts in the time one value is touched. */
 const shiftedPerTouch = 16;
 
@@ -142,7 +142,8 @@ export class PatchTarget {
   }
 
   #checkHeight(value: JsonValue, depth: number): void {
-    this.#spend(1);
+    // Twice what a look at one value takes: its members are listed first.
+    this.#spend(2);
     if (typeof value !== 'object' || value === null) return;
     if (depth > maxJsonDepth) throw newTooDeep();
     for (const member of Array.isArray(value) ? value : Object.values(value)) this.#checkHeight(member, depth + 1);

@@ -83,4 +83,13 @@ describe('causes of a 422', () => {
     expect(causes).toHaveLength(10);
     expect(performance.now() - started).toBeLessThan(2000);
   });
+
+  test('all indexes of several values together hold a bounded number', () => {
+    const indexes = Array.from({ length: 6 }, (_, i): IndexDefinition => ({ name: `n${i}`, path: 'spec.list[*]', type: 'integer', multi: true, unique: false, nullable: true }));
+    const object = { apiVersion: 'v1', kind: 'A', metadata: { name: 'a' }, spec: { list: Array.from({ length: 10_000 }, (_, i) => i) } };
+    expect(extractIndexKeys(indexes.slice(1), object).causes).toEqual([]);
+    const { keys, causes } = extractIndexKeys(indexes, object);
+    expect(causes).toEqual([expect.objectContaining({ reason: 'FieldValueTooMany', field: 'spec.list[*]' })]);
+    expect(keys.map((key) => (key as unknown[]).length)).toEqual([10_000, 10_000, 10_000, 10_000, 10_000, 0]);
+  });
 });

@@ -10,6 +10,8 @@ import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 export const maxIndexKeyBytes = 1024;
 /** Keys of one object in one multi-value index. */
 export const maxIndexKeys = 10_000;
+/** Keys of one object in all its multi-value indexes: each is sent to PostgreSQL by itself, in the same statement as the object. */
+export const maxIndexKeysInAll = 50_000;
 /** Causes reported for one index: enough for a person, and a bound for a hostile list. */
 const maxCauses = 10;
 
@@ -22,16 +24,26 @@ export interface ExtractedKeys {
 
 /**
  * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type, over 1 kB, an integer
- * that is not exact, no key where `nullable` is false, over 10 000 keys. Keys are good where there are causes too: a faulty value counts as absent.
+ * that is not exact, no key where `nullable` is false, over 10 000 keys in one index or 50 000 in all. Keys are good where there are causes too: a faulty value counts as absent.
  * A multi-value index gives a set: no nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys.
  */
 export function extractIndexKeys(indexes: readonly IndexDefinition[], object: ApiObject): ExtractedKeys {
   const keys: IndexKey[] = [];
   const causes: StatusCause[] = [];
+  // Several indexes may lead to one list of a hundred thousand items: what was found there once is not looked for again.
+  const known = new Map<string, Set<IndexValue>>();
+  let count = 0;
   for (const index of indexes) {
-    const collector = new KeyCollector(index, maxCauses);
-    keys.push(collector.collect(object));
+    const place = JSON.stringify([index.path, index.type, index.default]);
+    const collector = new KeyCollector(index, maxCauses, known.get(place));
+    const key = collector.collect(object);
     causes.push(...collector.causes);
+    count += Array.isArray(key) ? key.length : 0;
+    const isTooMany = Array.isArray(key) && count > maxIndexKeysInAll;
+    if (isTooMany && causes.length < maxCauses) causes.push({ ...tooMany(index.path, count, maxIndexKeysInAll), message: `Too many: ${count}: the indexes of several values together must have at most ${maxIndexKeysInAll} values of one object` });
+    keys.push(isTooMany ? [] : key);
+    // The words of a cause are its index's own.
+    if (collector.causes.length === 0) known.set(place, collector.found);
   }
   return { keys, causes };
 }
@@ -58,18 +70,21 @@ class KeyCollector {
   private readonly index: IndexDefinition;
   private readonly causesWanted: number;
   private readonly segments: readonly IndexPathSegment[];
-  private readonly found = new Set<IndexValue>();
+  readonly found: Set<IndexValue>;
+  private readonly isKnown: boolean;
   /** Where in the lists on its way the walk is. */
   private readonly positions: number[] = [];
 
-  constructor(index: IndexDefinition, causesWanted: number) {
+  constructor(index: IndexDefinition, causesWanted: number, known?: Set<IndexValue>) {
     this.index = index;
+    this.isKnown = known !== undefined;
+    this.found = known ?? new Set();
     this.causesWanted = causesWanted;
     this.segments = segmentsOf(index);
   }
 
   collect(object: ApiObject): IndexKey {
-    this.walk(object, 0);
+    if (!this.isKnown) this.walk(object, 0);
     const { index, found } = this;
     if (found.size === 0 && !index.nullable && this.causes.length === 0) {
       this.report(() => required(this.field(), `index ${index.name} takes no object without a key`));

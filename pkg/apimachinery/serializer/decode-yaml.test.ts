@@ -109,7 +109,7 @@ describe('decodeYaml', () => {
     ['anchors', `a:\n${Array.from({ length: 30_000 }, (_, i) => `- &a${i} x\n`).join('')}`],
     ['aliases', `x: &a 1\na:\n${'- *a\n'.repeat(30_000)}`],
   ])('bounds tokens: %s', (_reason, text) => {
-    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, message: 'a YAML body is limited to 100000 tokens; JSON may be larger' });
+    expect(failureOf(() => decode(text))).toMatchObject({ code: 413, message: 'a YAML body is limited to 60000 tokens; JSON may be larger' });
   });
 
   test('JSON in a YAML body has no more values than other JSON', () => {

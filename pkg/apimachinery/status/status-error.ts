@@ -1,6 +1,16 @@
 import { formatApiVersion, formatGroupResource, type GroupResource, type GroupVersionKind } from '../schema/group-version.ts';
 import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
 
+/** Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of characters, are no part of one. */
+const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
+
+export interface StatusErrorOptions {
+  details?: StatusDetails;
+  continueToken?: string;
+  requestId?: string;
+  cause?: unknown;
+}
+
 /**
  * A failure with its answer: thrown anywhere, turned into JSON once, by the status filter.
  * Source of reasons and messages: k8s.io/apimachinery/pkg/api/errors.
@@ -11,14 +21,17 @@ export class StatusError extends Error {
   readonly details: StatusDetails | undefined;
   /** A token that goes on with an expired list, inconsistently. */
   readonly continueToken: string | undefined;
+  /** Of an answer that came over the wire: by this the server's log knows the request. */
+  readonly requestId: string | undefined;
 
-  constructor(code: number, reason: StatusReason, message: string, options: { details?: StatusDetails; continueToken?: string; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(code: number, reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
+    super(message.replaceAll(unprintable, '\uFFFD'), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StatusError';
     this.code = code;
     this.reason = reason;
     this.details = options.details;
     this.continueToken = options.continueToken;
+    this.requestId = options.requestId;
   }
 
   toStatus(): Status {

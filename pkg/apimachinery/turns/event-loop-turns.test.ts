@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import { EventLoopTurns, runAtOnce, runInTurns, type SlicedWork } from './event-loop-turns.ts';
+
+function* counted(steps: number, at: (step: number) => void): SlicedWork<string> {
+  for (let step = 0; step < steps; step += 1) {
+    at(step);
+    yield;
+  }
+  return 'done';
+}
+
+/** How many turns of the event loop go by until `work` is done. */
+async function turnsDuring(work: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await work;
+  isOver = true;
+  return turns;
+}
+
+describe('sliced work', () => {
+  test('is done at once where nothing else may happen meanwhile', () => {
+    const steps: number[] = [];
+    expect(runAtOnce(counted(3, (step) => steps.push(step)))).toBe('done');
+    expect(steps).toEqual([0, 1, 2]);
+  });
+
+  test('gives others their turn whenever its budget is spent', async () => {
+    const steps: number[] = [];
+    const work = runInTurns(counted(5, (step) => steps.push(step)), 0);
+    expect(await turnsDuring(work)).toBeGreaterThanOrEqual(4);
+    expect(steps).toEqual([0, 1, 2, 3, 4]);
+    expect(await work).toBe('done');
+  });
+
+  test('stays in its turn while there is budget left', async () => {
+    const work = runInTurns(counted(5, () => {}), 60_000);
+    expect(await turnsDuring(work)).toBeLessThanOrEqual(1);
+  });
+
+  test('a failure of the work is the failure of the whole', async () => {
+    const failing = (): SlicedWork<string> => counted(3, (step) => {
+      if (step === 2) throw new Error('broken');
+    });
+    expect(() => runAtOnce(failing())).toThrow('broken');
+    await expect(runInTurns(failing(), 0)).rejects.toThrow('broken');
+  });
+
+  test('a turn counts anew after each pause', async () => {
+    const turns = new EventLoopTurns(60_000);
+    expect(turns.due).toBe(false);
+    await turns.next();
+    expect(turns.due).toBe(false);
+    expect(new EventLoopTurns(0).due).toBe(true);
+  });
+});
