@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { DatabaseError, messageOf } from './database-error.ts';
+import { observeConnects, observeStatements, poolState, type DatabaseObserver, type PoolState } from './database-observer.ts';
 import type { Log } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
@@ -18,11 +19,16 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** How long one statement of the main pool may take, in milliseconds; unlimited by default. */
   readonly statementTimeoutMs?: number;
+  /** How long an answer of the main pool may take to come, in milliseconds; unlimited by default: see `PoolOptions`. */
+  readonly queryTimeoutMs?: number;
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
+  readonly observer?: DatabaseObserver;
 }
 
 export interface PoolOptions {
+  /** For the observer; `main` by default, and that of others may be the same. */
+  readonly name?: string;
   readonly max: number;
   /** Session settings, in force before the first statement: `{ enable_seqscan: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -43,12 +49,14 @@ export class Database {
   readonly kysely: Kysely<unknown>;
   private readonly config: pg.ClientConfig;
   private readonly log: Log;
-  private readonly pools = new Set<pg.Pool>();
+  private readonly observer: DatabaseObserver | undefined;
+  private readonly pools = new Map<pg.Pool, string>();
   private readonly clients = new Set<pg.Client>();
   private closing: Promise<void> | undefined;
 
   private constructor(options: DatabaseOptions) {
     this.log = options.log;
+    this.observer = options.observer;
     this.config = {
       ...(options.url === undefined ? options.connection : { connectionString: options.url }),
       application_name: options.applicationName ?? 'svc',
@@ -59,6 +67,7 @@ export class Database {
     this.pool = this.newPool({
       max: options.poolSize ?? 10,
       ...(options.statementTimeoutMs === undefined ? {} : { statementTimeoutMs: options.statementTimeoutMs }),
+      ...(options.queryTimeoutMs === undefined ? {} : { queryTimeoutMs: options.queryTimeoutMs }),
     });
     this.kysely = new Kysely({ dialect: new PostgresDialect({ pool: this.pool }) });
   }
@@ -109,8 +118,20 @@ export class Database {
     // Without these two a connection lost while idle, or between two statements of a transaction, ends the process.
     pool.on('error', (error) => this.lost(error, 'An idle database connection was lost.'));
     pool.on('connect', (client) => client.on('error', () => {}));
-    this.pools.add(pool);
+    const { name = 'main' } = options;
+    this.pools.set(pool, name);
+    if (this.observer !== undefined) this.observe(pool, name, this.observer);
     return pool;
+  }
+
+  /** Of every pool that has not ended. */
+  poolStates(): PoolState[] {
+    return [...this.pools].filter(([pool]) => !pool.ended).map(([pool, name]) => poolState(pool, name));
+  }
+
+  private observe(pool: pg.Pool, name: string, observer: DatabaseObserver): void {
+    pool.on('connect', (client) => observeStatements(client, observer));
+    observeConnects(pool, name, observer);
   }
 
   /** A connected client outside every pool, for LISTEN or session locks; the caller ends it, `close` ends it otherwise. */
@@ -120,6 +141,7 @@ export class Database {
     client.on('error', (error) => this.lost(error, 'A dedicated database connection was lost.'));
     client.once('end', () => this.clients.delete(client));
     this.clients.add(client);
+    if (this.observer !== undefined) observeStatements(client, this.observer);
     try {
       await client.connect();
     } catch (error) {
@@ -136,7 +158,7 @@ export class Database {
   }
 
   private async closeAll(): Promise<void> {
-    const ends = [...[...this.pools].map((pool) => pool.end()), ...[...this.clients].map((client) => client.end())];
+    const ends = [...[...this.pools.keys()].map((pool) => pool.end()), ...[...this.clients].map((client) => client.end())];
     if (!(await settledWithin(Promise.allSettled(ends), CLOSE_TIMEOUT_MS))) {
       this.log.warn({}, 'Some database connections were still in use when the database was closed.');
     }

@@ -4,10 +4,13 @@
  * What is stored is not known here.
  */
 export * from './database.ts';
+export type { DatabaseObserver, PoolState } from './database-observer.ts';
 export { DatabaseError } from './database-error.ts';
 export * from './embedded/embedded-postgres.ts';
+export { endClient } from './end-client.ts';
 export * from './log.ts';
 export * from './migrator.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';
+export { settledWithin } from './settled-within.ts';
 export * from './silent-log.ts';

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { Database } from './database.ts';
 import { messageOf } from './database-error.ts';
+import { endClient } from './end-client.ts';
 import type { Log } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
@@ -24,7 +25,6 @@ interface Session {
 export type NotificationListener = (payload: string) => void;
 
 const SHORTEST_BACK_OFF_MS = 50;
-const END_TIMEOUT_MS = 1_000;
 
 /**
  * LISTEN on a connection of its own, made again when it is lost.
@@ -156,10 +156,4 @@ export class Notifications {
       this.options.log.error({ err: error }, 'A listener to notifications failed.');
     }
   }
-}
-
-/** A connection whose other end has vanished never says goodbye, so it is cut after a moment. */
-async function endClient(client: pg.Client): Promise<void> {
-  const ended = client.end();
-  if (!(await settledWithin(ended, END_TIMEOUT_MS))) client.connection.stream.destroy();
 }

@@ -21,7 +21,8 @@ export interface Incarnation {
   replaces: number;
 }
 
-export type ChangeListener = (changes: readonly Change[], cursor: number) => void;
+/** `writtenAt`: when each of the changes was written, by the database's clock, in milliseconds; absent for a batch that this process has just written itself. */
+export type ChangeListener = (changes: readonly Change[], cursor: number, writtenAt?: readonly number[]) => void;
 
 /**
  * The order of all changes, told once to each listener: never a gap, never a repetition, never out of order.

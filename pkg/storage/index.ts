@@ -5,5 +5,6 @@
 export * from './body.ts';
 export * from './change.ts';
 export * from './storage-error.ts';
+export type * from './store-observer.ts';
 export * from './store.ts';
 export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.ts';

@@ -29,6 +29,8 @@ export interface WriteOptions {
   dryRun?: boolean;
   /** Remembered with the write, in the same statement; see `Store.recall`. */
   idempotency?: IdempotencyClaim;
+  /** Names the request in what the store's observer is told. */
+  requestId?: string;
   /** Checked before the write is queued; from then on it has an outcome, whoever still waits for it. */
   signal?: AbortSignal;
 }
@@ -56,6 +58,8 @@ export interface ListQuery {
   namespace?: string;
   selector: Selector;
   sort: Sort;
+  /** Who asks: one alone never has all the places for long lists. */
+  owner?: string;
   signal?: AbortSignal;
 }
 
@@ -73,12 +77,15 @@ export interface ObjectPage {
   /** The snapshot: everything up to this revision, nothing after. */
   revision: number;
   items: StoredObject[];
+  /** Of a page too large for memory all objects, `items` being empty then; to be iterated or closed. */
+  rest?: ObjectStream;
   total: number;
   totalIsLowerBound: boolean;
   hasNext: boolean;
 }
 
 export interface ChunkQuery extends ListQuery {
+  /** At most; fewer come where they are large. */
   limit: number;
   /** Absent for the first chunk. */
   after?: ChunkPosition;
@@ -155,10 +162,13 @@ export interface Store {
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
   stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
 
-  /** Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is at it. */
-  compact(limits: CompactionLimits): Promise<void>;
-  /** Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. */
-  exclusively<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Removes old history and expired idempotency claims; returns when one round is done, at once if another replica is at it, soon after `signal` aborts. */
+  compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void>;
+  /**
+   * Runs `work` while no other replica runs one under the same name; `signal` ends the waiting. `held` aborts when `signal` does, and when
+   * the lock is lost with its connection: `work` must stop then, for another replica may begin.
+   */
+  exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves if the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
+import * as crypto from 'node:crypto';
 import type { ClientBase, Pool } from 'pg';
 import type { Database } from '#pkg/database/index';
 
 const CONNECTIONS = 4;
-const TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 5_000;
+/** An answer that has not come by then does not come: the other end of the connection is gone without a word. */
+const ANSWER_TIMEOUT_MS = 6_000;
 /** Key of the advisory lock of `exclusively`. */
 const LOCK = 'svc access.personal_tokens';
 
@@ -14,11 +16,11 @@ export class TokenStore {
   /** Schema `access` must be up to date. The connections are the database's to close. */
   constructor(database: Database) {
     // Of its own: every request asks, and must not wait behind longer statements.
-    this.pool = database.newPool({ max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS });
+    this.pool = database.newPool({ name: 'tokens', max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS, queryTimeoutMs: ANSWER_TIMEOUT_MS });
   }
 
   static hash(token: string): Buffer {
-    return createHash('sha256').update(token).digest();
+    return crypto.hash('sha256', token, 'buffer');
   }
 
   /** Whose valid token this is: neither expired nor revoked. */

@@ -3,10 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Change } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
-import { batchStatement, type BatchRow } from './batch-statement.ts';
+import type { BatchReport, StoreObserver } from '../store-observer.ts';
+import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { classifyFailure, violatedConstraint } from './database-failure.ts';
 import { changeTypes, type Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
+import type { Peers } from './peers.ts';
+import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 import { translateError } from './translate-error.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
 
@@ -14,8 +17,9 @@ const maxTries = 5;
 
 /** A write that waits for its outcome. `prepare` is called anew when the model's shape has changed. */
 export interface PendingWrite {
-  /** When it was asked for: `Date.now()`. */
+  /** When it was asked for: `performance.now()`. */
   since: number;
+  requestId?: string;
   operation: Operation;
   prepare(): Promise<Operation>;
   done(revision: number): void;
@@ -26,8 +30,8 @@ export interface PendingWrite {
 export interface BatchSink {
   /** Every change up to here has been told. */
   readonly cursor: number;
-  /** `first` to `last` are the revisions the batch drew; `changes` those that were used. */
-  committed(first: number, last: number, changes: readonly Change[]): void;
+  /** `first` to `last` are the revisions the batch drew; `changes` those that were used; `batch` is its mark in the log. */
+  committed(first: number, last: number, changes: readonly Change[], batch: string): void;
   /** Something may have been committed that was not told. */
   uncertain(): void;
   /** Forget what is known of these tables. */
@@ -44,9 +48,11 @@ export interface BatchRunnerOptions {
   connection: WriterConnection;
   pool: Pool;
   origin: string;
+  peers: Pick<Peers, 'present'>;
   sink: BatchSink;
   /** How long a write may stay without an outcome while the database is away. Milliseconds. */
   outageLimit: number;
+  observer?: StoreObserver | undefined;
 }
 
 /** Sends batches and gives each write its own outcome, whatever happens to the statement. */
@@ -68,25 +74,50 @@ export class BatchRunner {
   }
 
   async #send(writes: readonly PendingWrite[], tries: number): Promise<void> {
-    const { connection, origin } = this.#options;
     const batch = { id: randomUUID(), after: this.#options.sink.cursor };
-    const statement = batchStatement(writes.map(({ operation }) => operation), batch.id, origin);
+    const start = performance.now();
     let rows: BatchRow[];
     try {
-      ({ rows } = await connection.run<BatchRow>(statement));
+      rows = await this.#write(writes.map(({ operation }) => operation), batch.id);
     } catch (error) {
+      this.#report(writes, batch.id, start);
       await this.#recover(writes, batch, error, tries);
       return;
     }
-    await this.#settle(writes, rows, tries);
+    this.#report(writes, batch.id, start, rows);
+    await this.#settle(writes, rows, tries, batch.id);
   }
 
-  async #settle(writes: readonly PendingWrite[], rows: readonly BatchRow[], tries: number): Promise<void> {
+  #report(writes: readonly PendingWrite[], id: string, start: number, rows?: readonly BatchRow[]): void {
+    const { observer } = this.#options;
+    if (observer === undefined) return;
+    const bytes = writes.reduce((sum, { operation }) => sum + operation.size, 0);
+    const named = (): ReturnType<BatchReport['writes']> =>
+      writes.map(({ requestId }, i) => {
+        const revision = rows?.[i]?.rev;
+        return { ...(requestId === undefined ? {} : { requestId }), ...(revision == null ? {} : { revision: Number(revision) }) };
+      });
+    observer.batch({ id, size: writes.length, bytes, ms: performance.now() - start, failed: rows === undefined, writes: named });
+  }
+
+  /** One alone takes the smaller statement. */
+  async #write(operations: readonly Operation[], batch: string): Promise<BatchRow[]> {
+    const { connection, peers, origin } = this.#options;
+    const mark = { batch, origin: peers.present ? origin : undefined };
+    const [first] = operations;
+    if (first === undefined || operations.length > 1 || first.claim !== undefined) {
+      return batchRows(operations.length, (await connection.run<SentRow>(batchStatement(operations, mark))).rows);
+    }
+    const { rows } = await connection.run<SingleRow>(singleStatement(first, mark));
+    return rows.map((row) => batchRowOf(first, row));
+  }
+
+  async #settle(writes: readonly PendingWrite[], rows: readonly BatchRow[], tries: number, batch: string): Promise<void> {
     const header = rows[0];
     if (header?.shapes_match === false) return this.#again(writes, tries);
     const done = writes.flatMap((write, i) => (rows[i]?.rev == null ? [] : [{ write, revision: Number(rows[i].rev) }]));
     if (header?.first != null && header.last != null) {
-      this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)));
+      this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)), batch);
     }
     for (const { write, revision } of done) write.done(revision);
     const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, found: rows[i]?.found ?? null }] : []));
@@ -151,7 +182,7 @@ export class BatchRunner {
     const { connection, outageLimit, sink } = this.#options;
     const lost = connection.session;
     await connection.drop();
-    const deadline = Date.now() + outageLimit;
+    const deadline = performance.now() + outageLimit;
     for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
       try {
         if (lost !== undefined) await this.#endSession(lost);
@@ -165,7 +196,7 @@ export class BatchRunner {
         return revisions.size > 0 ? await this.run(undone, tries) : await this.#again(undone, tries, error);
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
-        if (Date.now() > deadline) throw new StorageError('Timeout', 'the database does not answer: whether the write was made is not known', { cause: failure });
+        if (performance.now() > deadline) throw new StorageError('Timeout', 'the database does not answer: whether the write was made is not known', { cause: failure });
         await delay(wait);
       }
     }

@@ -1,6 +1,7 @@
 import type { IndexKey } from '#pkg/apimachinery/index';
 import type { Operation } from './operation.ts';
 import { sqlType, tableName, type Column, type Table } from './table.ts';
+import { textArray } from './text-array.ts';
 
 /** Held from the first revision of a write to the end of its transaction: revision order is commit order. */
 export const revisionLock = 815;
@@ -12,7 +13,15 @@ export interface BatchStatement {
   values: unknown[];
 }
 
-/** A row for each operation, in their order. */
+/** How the batch is known. */
+export interface BatchMark {
+  /** In the log. */
+  batch: string;
+  /** In the notification; undefined if nobody is to be told. */
+  origin: string | undefined;
+}
+
+/** What a statement answers for one operation. */
 export interface BatchRow {
   i: number;
   /** The change's revision; null if nothing was written for this operation. */
@@ -26,13 +35,25 @@ export interface BatchRow {
   last: string | null;
 }
 
+/** A row as the statement answers it: none for an operation that found no row, and one at least. */
+export type SentRow = Omit<BatchRow, 'i'> & { i: number | null };
+
+/** A row for each operation, in their order. */
+export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
+  const [header = { shapes_match: null, first: null, last: null }] = sent;
+  const { shapes_match, first, last } = header;
+  const rows: BatchRow[] = Array.from({ length: count }, (_, i) => ({ i, rev: null, found: null, shapes_match, first, last }));
+  for (const { i, rev, found } of sent) if (i !== null) rows[i] = { i, rev, found, shapes_match, first, last };
+  return rows;
+}
+
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
  * lock, check the shapes, number, write, log, notify. `operations` touch no key or unique value twice; at most one
  * has a claim. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
-export function batchStatement(operations: readonly Operation[], batch: string, origin: string): BatchStatement {
-  const builder = new StatementBuilder(operations, batch, origin);
+export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
+  const builder = new StatementBuilder(operations, mark);
   return builder.build();
 }
 
@@ -50,15 +71,13 @@ interface Group {
 class StatementBuilder {
   readonly #operations: readonly Operation[];
   readonly #groups: Group[];
-  readonly #batch: string;
-  readonly #origin: string;
+  readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
 
-  constructor(operations: readonly Operation[], batch: string, origin: string) {
+  constructor(operations: readonly Operation[], mark: BatchMark) {
     this.#operations = operations;
     this.#groups = groupByTable(operations);
-    this.#batch = batch;
-    this.#origin = origin;
+    this.#mark = mark;
   }
 
   build(): BatchStatement {
@@ -66,24 +85,25 @@ class StatementBuilder {
     const union = (part: (group: GroupParts) => string[]): string => groups.flatMap(part).join(' UNION ALL ');
     const models = this.#bind(this.#groups.map(({ table }) => table.id), 'int[]');
     const shapes = this.#bind(this.#groups.map(({ table }) => table.shape), 'int[]');
+    const hasCreates = this.#operations.some(({ type }) => type === 'C');
+    const ready = [...(hasCreates ? ['SELECT 1'] : []), ...groups.flatMap((group) => group.ready)].join(' UNION ALL ');
     const parts = [
       ...groups.flatMap((group) => group.before),
-      `ready AS MATERIALIZED (${union((group) => group.ready)})`,
-      `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM ready) r WHERE r.n > 0)`,
+      `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0)`,
       `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok FROM locked)`,
-      `numbered AS MATERIALIZED (SELECT r.i, nextval('platform.revision') AS rev FROM (SELECT i FROM ready ORDER BY i) r, checked WHERE checked.ok)`,
       ...groups.flatMap((group) => group.writes),
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch) ` +
-        `${union((group) => group.log(this.#bind(this.#batch, 'uuid')))} RETURNING rev)`,
+        `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
       ...this.#claimParts(),
-      `notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${this.#bind(this.#origin, 'text')}) FROM locked WHERE EXISTS (SELECT FROM logged))`,
+      ...this.#notifyParts(),
     ];
+    const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
     const text =
       `WITH ${parts.join(',\n')}\n` +
-      `SELECT a.i, logged.rev, a.found, (SELECT ok FROM checked) AS shapes_match, (SELECT min(rev) FROM numbered) AS first, ` +
-      `(SELECT max(rev) FROM numbered) AS last, (SELECT count(*) FROM notified) AS notified ` +
-      `FROM (${union((group) => group.outcome)}) a LEFT JOIN numbered USING (i) LEFT JOIN logged ON logged.rev = numbered.rev ORDER BY a.i`;
+      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${drawn('min')} AS first, ` +
+      `${drawn('max')} AS last${this.#mark.origin === undefined ? '' : ', (SELECT count(*) FROM notified) AS notified'} ` +
+      `FROM (SELECT 1) header LEFT JOIN (${union((group) => group.outcome)}) a ON true`;
     return { text, values: this.#values };
   }
 
@@ -91,55 +111,53 @@ class StatementBuilder {
     const { table } = group;
     const kinds = new Set(group.operations.map(({ operation }) => operation.type));
     const touchesRows = kinds.has('U') || kinds.has('D');
-    const source = `input_${g}`;
+    const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
     const m = tableName(table);
-    const key = `m.namespace = ${source}.namespace AND m.name = ${source}.name`;
-    const assigned = table.columns.map((column) => `, ${column.name} = ${columnValue(source, column)}`).join('');
-    const columns = table.columns.map((column) => `, ${column.name}`).join('');
-    const columnValues = table.columns.map((column) => `, ${columnValue(source, column)}`).join('');
-    const numbered = `FROM ${source} JOIN numbered USING (i)`;
-    const guardCreate = table.namespaced ? ` AND platform.namespace_exists(${source}.namespace, numbered.rev)` : '';
-    const guardDelete = isNamespaces(table) ? ` AND NOT platform.namespace_in_use(${source}.name, numbered.rev)` : '';
-    const parts: GroupParts = {
-      before: [`${source} AS MATERIALIZED (${this.#input(group)})`],
-      ready: [],
-      writes: [],
-      written: [],
-      log: (batch) => [
-        `SELECT numbered.rev, octet_length(${source}.body)${touchesRows ? ` + coalesce(octet_length(found_${g}.body), 0)` : ''}, ${table.id}, ${source}.op, ${source}.namespace, ${source}.name, ` +
-          `${touchesRows ? `found_${g}.rev, found_${g}.body, found_${g}.fingerprint` : 'NULL::bigint, NULL, NULL'}, ${source}.body, ${source}.fingerprint, ${batch} ` +
-          `${numbered} JOIN written ON written.rev = numbered.rev${touchesRows ? ` LEFT JOIN found_${g} USING (i)` : ''}`,
-      ],
-      outcome: [
-        touchesRows
-          ? `SELECT ${source}.i, found_${g}.rev AS found FROM ${source} LEFT JOIN found_${g} USING (i)`
-          : `SELECT ${source}.i, NULL::bigint AS found FROM ${source}`,
-      ],
-    };
+    const key = 'm.namespace = n.namespace AND m.name = n.name';
+    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...table.columns.map(({ name }) => name)].join(', ');
+    const columns = table.columns.map(({ name }) => `, ${name}`).join('');
+    const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
+    const ready = `${held}.expected = ${held}.found`;
+    const parts: GroupParts = { before: [`${input} AS (${this.#input(group)})`], ready: [], writes: [], written: [], log: () => [], drawn: [`SELECT rev FROM ${numbered}`], outcome: [] };
     if (touchesRows) {
+      // One look at the key's index for each, whatever the planner takes the sizes to be.
       parts.before.push(
-        `found_${g} AS MATERIALIZED (SELECT ${source}.i, m.rev, m.body, m.fingerprint FROM ${source} JOIN ${m} m ON ${key} WHERE ${source}.op <> 'C' ORDER BY m.namespace, m.name FOR UPDATE OF m)`,
+        `${held} AS MATERIALIZED (SELECT s.*, h.* FROM (SELECT * FROM ${input} WHERE op <> 'C' ORDER BY namespace COLLATE "C", name COLLATE "C") s CROSS JOIN LATERAL ` +
+          `(SELECT m.rev AS found, m.body AS old_body, m.fingerprint AS old_fingerprint FROM ${m} m WHERE m.namespace = s.namespace AND m.name = s.name FOR UPDATE) h)`,
       );
-      parts.ready.push(`SELECT i FROM ${source} JOIN found_${g} USING (i) WHERE ${source}.expected = found_${g}.rev`);
+      parts.ready.push(`SELECT 1 FROM ${held} WHERE ${ready}`);
+      parts.outcome.push(`SELECT i, NULL::bigint AS rev, found FROM ${held} WHERE NOT ${ready} OR NOT (SELECT ok FROM checked)`);
     }
+    parts.outcome.push(`SELECT i, rev, found FROM ${numbered}`);
+    const from = [
+      ...(touchesRows ? [`SELECT ${names}, found, old_body, old_fingerprint FROM ${held} WHERE ${ready}`] : []),
+      ...(kinds.has('C') ? [`SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`] : []),
+    ].join(' UNION ALL ');
+    parts.writes.push(`${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok)`);
+    parts.log = (batch) => [
+      `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0), ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch} ` +
+        `FROM ${numbered} n WHERE ${isIn('n.rev', 'written')}`,
+    ];
     if (kinds.has('C')) {
-      parts.ready.push(`SELECT i FROM ${source} WHERE op = 'C'`);
+      const guard = table.namespaced ? ' AND platform.namespace_exists(n.namespace, n.rev)' : '';
       parts.writes.push(
         `created_${g} AS (INSERT INTO ${m} (namespace, name, rev, uid, created, deleted, labels, fingerprint, body${columns}) ` +
-          `SELECT ${source}.namespace, ${source}.name, numbered.rev, ${source}.uid, ${source}.created, ${source}.deleted, ${source}.labels::text[], ${source}.fingerprint, ${source}.body${columnValues} ` +
-          `${numbered} WHERE ${source}.op = 'C'${guardCreate} ON CONFLICT DO NOTHING RETURNING rev)`,
+          `SELECT n.namespace, n.name, n.rev, n.uid, n.created, n.deleted, n.labels::text[], n.fingerprint, n.body${columnValues} ` +
+          `FROM ${numbered} n WHERE n.op = 'C'${guard} ON CONFLICT DO NOTHING RETURNING rev)`,
       );
       parts.written.push(`SELECT rev FROM created_${g}`);
     }
     if (kinds.has('U')) {
+      const assigned = table.columns.map((column) => `, ${column.name} = ${columnValue('n', column)}`).join('');
       parts.writes.push(
-        `updated_${g} AS (UPDATE ${m} m SET rev = numbered.rev, deleted = ${source}.deleted, labels = ${source}.labels::text[], fingerprint = ${source}.fingerprint, body = ${source}.body${assigned} ` +
-          `${numbered} WHERE ${key} AND ${source}.op = 'U' RETURNING m.rev)`,
+        `updated_${g} AS (UPDATE ${m} m SET rev = n.rev, deleted = n.deleted, labels = n.labels::text[], fingerprint = n.fingerprint, body = n.body${assigned} ` +
+          `FROM ${numbered} n WHERE ${key} AND n.op = 'U' RETURNING m.rev)`,
       );
       parts.written.push(`SELECT rev FROM updated_${g}`);
     }
     if (kinds.has('D')) {
-      parts.writes.push(`deleted_${g} AS (DELETE FROM ${m} m USING ${source} JOIN numbered USING (i) WHERE ${key} AND ${source}.op = 'D'${guardDelete} RETURNING numbered.rev)`);
+      const guard = isNamespaces(table) ? ' AND NOT platform.namespace_in_use(n.name, n.rev)' : '';
+      parts.writes.push(`deleted_${g} AS (DELETE FROM ${m} m USING ${numbered} n WHERE ${key} AND n.op = 'D'${guard} RETURNING n.rev)`);
       parts.written.push(`SELECT rev FROM deleted_${g}`);
     }
     return parts;
@@ -152,7 +170,7 @@ class StatementBuilder {
       const { operation, position } = group.operations[0]!;
       return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
     }
-    const arrays = parameters.map((p) => this.#bind(group.operations.map(({ operation, position }) => p.value(operation, position)), `${p.type}[]`));
+    const arrays = parameters.map((p) => this.#bind(arrayOf(p, group), `${p.type}[]`));
     return `SELECT * FROM unnest(${arrays.join(', ')}) AS t(${parameters.map((p) => p.column).join(', ')})`;
   }
 
@@ -160,11 +178,17 @@ class StatementBuilder {
     const position = this.#operations.findIndex((operation) => operation.claim !== undefined);
     const claim = this.#operations[position]?.claim;
     if (claim === undefined) return [];
+    const group = this.#groups.findIndex(({ operations }) => operations.some((each) => each.position === position));
     const values = [claim.user, claim.method, claim.path, claim.key, claim.bodyHash].map((value) => this.#bind(value, 'text'));
     return [
       `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ` +
-        `SELECT ${values.join(', ')}, logged.rev FROM numbered JOIN logged USING (rev) WHERE numbered.i = ${this.#bind(position, 'int')})`,
+        `SELECT ${values.join(', ')}, n.rev FROM numbered_${group} n WHERE n.i = ${this.#bind(position, 'int')} AND ${isIn('n.rev', 'logged')})`,
     ];
+  }
+
+  #notifyParts(): string[] {
+    const { origin } = this.#mark;
+    return origin === undefined ? [] : [`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${this.#bind(origin, 'text')}) FROM locked WHERE EXISTS (SELECT FROM logged))`];
   }
 
   #bind(value: unknown, type: string): string {
@@ -179,7 +203,13 @@ interface GroupParts {
   writes: string[];
   written: string[];
   log(batch: string): string[];
+  drawn: string[];
   outcome: string[];
+}
+
+/** Looked up in a table of hashes, made once; a join would compare each with each, as the planner expects one row of everything here. */
+function isIn(revision: string, set: 'written' | 'logged'): string {
+  return `(${revision} IN (SELECT rev FROM ${set})) IS TRUE`;
 }
 
 const fixedParameters: Parameter[] = [
@@ -195,6 +225,11 @@ const fixedParameters: Parameter[] = [
   { column: 'fingerprint', type: 'text', value: (operation) => operation.fingerprint },
   { column: 'body', type: 'text', value: (operation) => operation.body },
 ];
+
+function arrayOf(parameter: Parameter, { operations }: Group): unknown {
+  const values = operations.map(({ operation, position }) => parameter.value(operation, position));
+  return parameter.type === 'text' ? textArray(values as (string | null)[]) : values;
+}
 
 /** Sets travel as array literals: an array of arrays of different lengths is nothing PostgreSQL knows. */
 function columnParameter(column: Column, position: number): Parameter {
@@ -213,7 +248,7 @@ export function toSqlValue(key: IndexKey | undefined, isDate: boolean): string |
   return isDate ? new Date(key as number).toISOString() : key;
 }
 
-function toSqlArray(key: IndexKey | undefined, isDate: boolean): string[] {
+export function toSqlArray(key: IndexKey | undefined, isDate: boolean): string[] {
   return Array.isArray(key) ? key.map((value) => String(toSqlValue(value, isDate))) : [];
 }
 

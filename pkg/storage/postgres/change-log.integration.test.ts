@@ -7,6 +7,7 @@ import type { Change } from '../change.ts';
 import type { StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
 import { ChunkReader } from './list-chunk.ts';
+import { MatchBounds } from './match-bounds.ts';
 import { ObjectCounter } from './object-counter.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { TableCatalog } from './table-catalog.ts';
@@ -49,16 +50,30 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
   const stored = await Promise.all(Array.from({ length: 8 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`)))));
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const counter = new ObjectCounter(database.pool, store.changes);
-  const first = await new ChunkReader(database.pool, counter).read(table, { ...nothing, limit: 3 });
+  const bounds = new MatchBounds(store.changes);
+  const reader = (pool: Pool): ChunkReader => new ChunkReader({ pool, counter, bounds });
+  const first = await reader(database.pool).read(table, { ...nothing, limit: 3 });
   await update(stored[3]!, { changed: 'before' });
 
-  const writing = new ChunkReader(interrupted(database.pool, async () => void (await update(stored[4]!, { changed: 'between' }))), counter);
+  const writing = reader(interrupted(database.pool, async () => void (await update(stored[4]!, { changed: 'between' }))));
   const second = await writing.read(table, { ...nothing, limit: 10, after: first.next! });
   expect(second.items.map(({ name, body }) => [name, body.includes('changed')])).toEqual([3, 4, 5, 6, 7].map((i) => [`o-${i}`, false]));
 
-  const compacting = new ChunkReader(interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, claimAge: 0 })), counter);
+  const compacting = reader(interrupted(database.pool, () => store.compact({ minAge: 0, maxSize: 0, claimAge: 0 })));
   await expect(compacting.read(table, { ...nothing, limit: 10, after: first.next! })).rejects.toMatchObject({ code: 'Compacted' });
+  bounds.close();
   counter.close();
+});
+
+test('the cursor is a revision that every other process comes to know: never one that was drawn for a write that failed', async () => {
+  await store.write(createOf(model, sampleObject('taken')));
+  await expect(store.write(createOf(model, sampleObject('taken')))).rejects.toMatchObject({ code: 'AlreadyExists' });
+  expect(store.changes.cursor).toBe(await store.changes.catchUp());
+  const told: Change[] = [];
+  const unsubscribe = store.changes.subscribe((changes) => told.push(...changes));
+  const next = await store.write(createOf(model, sampleObject('next')));
+  unsubscribe();
+  expect(told.map(({ revision }) => revision)).toEqual([next.revision]);
 });
 
 test('a reader that has lost changes to compaction says so, and tells no more', async () => {

@@ -4,10 +4,11 @@ import type { GroupResource } from '#pkg/apimachinery/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
-import { checkEpoch } from './epoch.ts';
+import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { changeFromRow, readAll, readModel, readRows, type LogRow } from './change-rows.ts';
+import { changeFromRow, markOf, readAll, readModel, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { Operation } from './operation.ts';
+import type { Peers } from './peers.ts';
 import type { TableCatalog } from './table-catalog.ts';
 import { translated } from './translate-error.ts';
 
@@ -16,9 +17,10 @@ export interface ChangeLogOptions {
   pool: Pool;
   notifications: Notifications;
   catalog: TableCatalog;
-  /** This process's mark in notifications. */
-  origin: string;
+  peers: Peers;
   log: Log;
+  /** See `EpochOptions`. */
+  ownsFiles: boolean;
 }
 
 /**
@@ -31,8 +33,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   readonly #listeners = new Set<ChangeListener>();
   readonly #waiters = new Set<() => void>();
   #cursor = 0;
+  /** The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no other process will ever hear of it. */
+  #drawn = 0;
   #compacted = 0;
   #epoch = 0;
+  /** The newest row that was told: where it is gone, or another, history took another course. */
+  #last: { revision: number; mark: string | null } = { revision: 0, mark: null };
   #reading: Promise<void> | undefined;
   #again = false;
   #checking: Promise<void> | undefined;
@@ -58,16 +64,19 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   /** Begins at the newest change: what came before is history. */
   async start(): Promise<void> {
-    const { pool, notifications, origin } = this.#options;
-    const { rows } = await pool.query<{ newest: string; compacted: string; epoch: number }>(
-      'SELECT (SELECT max(rev) FROM platform.change_log) AS newest, compacted, epoch FROM platform.meta',
+    const { pool, notifications, peers } = this.#options;
+    const { rows } = await pool.query<{ newest: string; mark: string; compacted: string; epoch: number }>(
+      `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
     );
     const row = rows[0]!;
     this.#cursor = Number(row.newest);
+    this.#drawn = this.#cursor;
+    this.#last = { revision: this.#cursor, mark: row.mark };
     this.#compacted = Number(row.compacted);
     this.#epoch = row.epoch;
-    this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => payload !== origin && this.#wake()));
+    this.#unsubscribe.push(await notifications.on(changesChannel, (payload) => peers.heard(payload) && this.#wake()));
     this.#unsubscribe.push(notifications.onReconnect(() => this.#reconnected()));
+    peers.start();
     this.#timer = setInterval(() => this.#wake(), pollInterval);
   }
 
@@ -76,6 +85,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     clearInterval(this.#timer);
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     for (const wake of this.#waiters) wake();
+    await this.#options.peers.stop();
     await this.#checking;
     await this.#reading?.catch(() => undefined);
     this.#listeners.clear();
@@ -99,8 +109,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   async waitFor(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.#cursor >= revision) return true;
-    const deadline = Date.now() + timeoutMs;
-    while (this.#cursor < revision && !this.#stopped && Date.now() < deadline) await this.#nextMove(deadline - Date.now());
+    const deadline = performance.now() + timeoutMs;
+    while (this.#cursor < revision && !this.#stopped && performance.now() < deadline) await this.#nextMove(deadline - performance.now());
     return this.#cursor >= revision;
   }
 
@@ -127,10 +137,18 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return table === undefined ? undefined : { modelId: table.id, replaces: table.replaces };
   }
 
-  committed(first: number, last: number, changes: readonly Change[]): void {
-    // Where the batch does not follow the cursor, another process wrote in between: the log has both.
-    if (first - 1 === this.#cursor) this.#tell(changes.toSorted((a, b) => a.revision - b.revision), last);
-    else if (last > this.#cursor) this.#wake();
+  committed(first: number, last: number, changes: readonly Change[], batch: string): void {
+    // Where the batch does not follow what is known, another process wrote in between: the log has both.
+    if (first - 1 !== this.#drawn) {
+      if (last > this.#drawn) this.#wake();
+      return;
+    }
+    this.#drawn = last;
+    const inOrder = changes.toSorted((a, b) => a.revision - b.revision);
+    const newest = inOrder.at(-1)?.revision;
+    if (newest === undefined) return;
+    this.#last = { revision: newest, mark: batch };
+    this.#tell(inOrder, newest);
   }
 
   uncertain(): void {
@@ -143,7 +161,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   /** Behind a new connection may be another server: a standby that took over, or a restored copy. */
   #reconnected(): void {
-    this.#checking = checkEpoch(this.#options.pool, this.#options.log)
+    this.#checking = checkEpoch(this.#options)
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
       .then(() => this.#wake());
   }
@@ -180,28 +198,35 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   async #readWhileAsked(): Promise<void> {
     do {
       this.#again = false;
-      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor] });
+      const known = this.#last;
+      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor, known.revision] });
       if (this.#stopped) return;
-      this.#compacted = Number(rows[0]!.compacted);
-      if (rows[0]!.epoch !== this.#epoch || this.#compacted > this.#cursor) {
+      const compacted = Number(rows[0]!.compacted);
+      const isLost = known.revision > compacted && rows[0]!.known_mark !== known.mark;
+      if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
+      if (isLost || rows[0]!.epoch !== this.#epoch || compacted > this.#cursor) {
         // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
         this.#rewind();
         return;
       }
+      this.#compacted = compacted;
       const newest = rows.at(-1)?.rev;
       if (newest == null) continue;
+      if (Number(newest) > this.#last.revision) this.#last = { revision: Number(newest), mark: rows.at(-1)!.mark };
       // An own batch may have moved the cursor while the rows were on their way.
-      this.#tell(rows.filter((row) => Number(row.rev) > this.#cursor).flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)));
+      const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
+      this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(timeOf));
       const found = Number(rows[0]!.page_rows);
       this.#again ||= found >= readRows || rows.length < found;
     } while (this.#again && !this.#stopped);
   }
 
-  #tell(changes: readonly Change[], cursor: number): void {
+  #tell(changes: readonly Change[], cursor: number, writtenAt?: readonly number[]): void {
     this.#cursor = cursor;
+    this.#drawn = Math.max(this.#drawn, cursor);
     for (const listener of this.#listeners) {
       try {
-        listener(changes, cursor);
+        listener(changes, cursor, writtenAt);
       } catch (error) {
         this.#options.log.error({ err: error }, 'a listener of the change feed failed');
       }

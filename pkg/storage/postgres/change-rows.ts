@@ -6,28 +6,33 @@ export const readRows = 1000;
 /** Bodies read at a time, in bytes; a single larger row comes alone. */
 const readBytes = 4 * 1024 * 1024;
 
-const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint';
+const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, extract(epoch FROM at)::float8 AS written';
+/** What tells a row from another one of the same revision, in a history that took another course. */
+export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 
 /** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
-function readText(condition: string): string {
+function readText(condition: string, header = ''): string {
   return (
-    `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
+    `SELECT meta.compacted, meta.epoch${header}, c.* FROM platform.meta LEFT JOIN LATERAL (` +
     `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (` +
-    `SELECT ${columns} FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}) page) sized ` +
+    `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}) page) sized ` +
     `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
   );
 }
-/** Takes the revision to read after. */
-export const readAll = readText('');
+/** Takes the revision to read after, and that of a row whose mark is asked for. */
+export const readAll = readText('', `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark`);
 /** Takes the revisions to read after and up to, and the model's number. */
 export const readModel = readText(' AND rev <= $2 AND model = $3');
 
 export interface LogRow {
   compacted: string;
   epoch: number;
+  /** Of the row that was asked for; null if it is not there. */
+  known_mark: string | null;
   /** Rows found before large bodies cut them short. */
   page_rows: string | null;
   rev: string | null;
+  mark: string | null;
   model: number;
   type: 'C' | 'U' | 'D' | 'M';
   namespace: string;
@@ -37,6 +42,13 @@ export interface LogRow {
   old_fingerprint: string | null;
   new: string | null;
   new_fingerprint: string | null;
+  /** Seconds. */
+  written: number | null;
+}
+
+/** When a row's change was written, by the database's clock, in milliseconds. */
+export function timeOf(row: LogRow): number {
+  return (row.written ?? 0) * 1000;
 }
 
 /** Empty for the header row, and for a marker, which is no object's change. */

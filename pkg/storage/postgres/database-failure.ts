@@ -8,7 +8,7 @@ export type Failure =
   | 'stale'
   /** The connection is gone; whether the statement took effect is not known. */
   | 'unknown'
-  /** The statement is undone and sending it again would not help now: disk full, too many connections. */
+  /** The statement is undone and sending it again would not help now: disk full, too many connections, a right that was taken away. */
   | 'refused';
 
 interface PostgresError extends Error {
@@ -23,6 +23,7 @@ export function classifyFailure(error: unknown): Failure {
   if (code === undefined || severity === undefined || !/^[0-9A-Z]{5}$/.test(code)) return 'unknown';
   if (code.startsWith('57P') || code.startsWith('08') || severity === 'FATAL' || severity === 'PANIC') return 'unknown';
   if (code === '40P01' || code === '40001' || code === '55P03' || code === '57014') return 'retry';
+  if (code === '42501') return 'refused';
   if (code === '42P01' || code === '42703' || code === '42883') return 'stale';
   if (code === '23505' || /^(22|23|42|54)/.test(code)) return 'split';
   return 'refused';

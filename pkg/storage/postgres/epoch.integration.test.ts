@@ -39,7 +39,8 @@ test('after a restore revisions jump once, and older history is void', async () 
   const stores = await Promise.all([1, 2, 3].map(() => PostgresStore.open({ database, log: silentLog })));
   const after = await stores[0]!.write(createOf(model, sampleObject('after')));
   expect(after.revision).toBeGreaterThan(before.revision + 999_999_999);
-  expect(after.revision).toBeLessThan(before.revision + 1_999_999_999);
+  const { rows } = await database.pool.query<{ epoch: number }>('SELECT epoch FROM platform.meta');
+  expect(rows[0]!.epoch).toBe(3);
   for (const store of stores) {
     await store.changes.catchUp();
     await expect(store.changes.read(resourceOf(model), before.revision)).rejects.toMatchObject({ code: 'Compacted' });
@@ -50,3 +51,60 @@ test('after a restore revisions jump once, and older history is void', async () 
   expect((await stores[2]!.changes.read(resourceOf(model), page.revision)).changes).toEqual([]);
   await Promise.all(stores.map((store) => store.close()));
 });
+
+test('stores under which the newest history vanishes leave it behind, and so does who starts afterwards', async () => {
+  const model = sampleModel('vanishing');
+  const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
+  await stores[0]!.ensureModel(model);
+  const kept = await stores[0]!.write(createOf(model, sampleObject('kept')));
+  const lost = await stores[0]!.write(createOf(model, sampleObject('lost')));
+  await Promise.all(stores.map((store) => store.changes.catchUp()));
+  // The state after the first write, as a restore leaves it, and somebody has written since.
+  await database.pool.query(
+    `BEGIN; DELETE FROM platform.change_log WHERE rev > ${kept.revision}; SELECT setval('platform.revision', ${kept.revision});
+     INSERT INTO platform.change_log (rev, size, model, type, namespace, name) SELECT nextval('platform.revision'), 0, 0, 'M', '', '' FROM generate_series(1, 5); COMMIT`,
+  );
+  await Promise.all(stores.map((store) => store.rewound));
+  await Promise.all(stores.map((store) => store.close()));
+  const before = await meta(database);
+  expect(before.compacted).toBeGreaterThan(lost.revision + 999_999_999);
+  const fresh = await PostgresStore.open({ database, log: silentLog });
+  expect(await meta(database)).toEqual(before);
+  expect((await fresh.write(createOf(model, sampleObject('again')))).revision).toBeGreaterThan(before.compacted);
+  await fresh.close();
+});
+
+test('a copy of the database on the same server is known for one', async () => {
+  const original = await createTestDatabase();
+  const first = await Database.connect({ connection: original.connection, log: silentLog });
+  await PostgresStore.open({ database: first, log: silentLog }).then((store) => store.close());
+  expect((await meta(first)).epoch).toBe(1);
+  await first.close();
+  const copied = await createTestDatabase({ template: original.name });
+  const second = await Database.connect({ connection: copied.connection, log: silentLog });
+  for (let opened = 0; opened < 2; opened += 1) {
+    await PostgresStore.open({ database: second, log: silentLog }).then((store) => store.close());
+    expect((await meta(second)).epoch).toBe(2);
+  }
+  await second.close();
+  await copied.drop();
+  await original.drop();
+});
+
+test('a copied data folder that was put back is known for one, where the files are ours', async () => {
+  const open = (): Promise<void> => PostgresStore.open({ database, log: silentLog, ownsFiles: true }).then((store) => store.close());
+  await database.pool.query('UPDATE platform.meta SET incarnation = NULL');
+  await open();
+  const { epoch } = await meta(database);
+  await open();
+  expect((await meta(database)).epoch).toBe(epoch);
+  // No copy keeps the time at which its files were last changed.
+  await database.pool.query("UPDATE platform.meta SET incarnation = regexp_replace(incarnation, '[^/]+$', '1')");
+  await open();
+  expect((await meta(database)).epoch).toBe(epoch + 1);
+});
+
+async function meta({ pool }: Database): Promise<{ epoch: number; compacted: number }> {
+  const { rows } = await pool.query<{ epoch: number; compacted: string }>('SELECT epoch, compacted FROM platform.meta');
+  return { epoch: rows[0]!.epoch, compacted: Number(rows[0]!.compacted) };
+}

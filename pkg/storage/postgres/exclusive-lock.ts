@@ -1,31 +1,42 @@
 import type { Database } from '#pkg/database/index';
 import { isLockTimeout } from './database-failure.ts';
-import { translated } from './translate-error.ts';
+import { SessionLock } from './session-lock.ts';
+import { translateError } from './translate-error.ts';
 
 const exclusiveLocks = 819;
 
 /**
- * Runs `work` under a lock that all replicas know by its name. A session lock on a connection of its own: it is gone
- * with the process. Waits in line, and looks every second whether it still should.
+ * Runs `work` under a lock that all replicas know by its name. Waits in line, and looks every second whether it still should.
+ * `held` aborts when the lock is lost, or when `signal` does: another replica may be at the same work a moment later.
  */
-export async function runExclusively<T>(database: Database, name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  const client = await translated(database.newClient());
+export async function runExclusively<T>(database: Database, name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const lock = await SessionLock.open(database);
+  const held = new AbortController();
+  const onLost = (): void => held.abort(lock.lost.reason);
+  const onAbort = (): void => held.abort(signal?.reason);
   try {
-    await client.query('SET lock_timeout = 1000');
-    for (let locked = false; !locked; ) {
-      signal?.throwIfAborted();
-      locked = await translated(
-        client.query('SELECT pg_advisory_lock($1, hashtext($2))', [exclusiveLocks, name]).then(
-          () => true,
-          (error: unknown) => {
-            if (isLockTimeout(error)) return false;
-            throw error;
-          },
-        ),
-      );
-    }
-    return await work();
+    await waitInLine(lock, name, signal);
+    // By hand: in Node 20 `AbortSignal.any` leaks on a signal that outlives the work.
+    lock.lost.addEventListener('abort', onLost, { once: true });
+    signal?.addEventListener('abort', onAbort, { once: true });
+    if (lock.lost.aborted) onLost();
+    if (signal?.aborted === true) onAbort();
+    held.signal.throwIfAborted();
+    return await work(held.signal);
   } finally {
-    await client.end().catch(() => undefined);
+    signal?.removeEventListener('abort', onAbort);
+    await lock.release();
+  }
+}
+
+async function waitInLine(lock: SessionLock, name: string, signal: AbortSignal | undefined): Promise<void> {
+  for (;;) {
+    signal?.throwIfAborted();
+    try {
+      await lock.query('SELECT pg_advisory_lock($1, hashtext($2))', [exclusiveLocks, name]);
+      return;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw translateError(error);
+    }
   }
 }

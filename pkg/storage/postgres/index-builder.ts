@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, Pool } from 'pg';
+import type { Pool } from 'pg';
 import type { Database, Log } from '#pkg/database/index';
 import { extractIndexKeys, formatGroupResource, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
 import { isStaleTable, violatedConstraint } from './database-failure.ts';
+import { SessionLock } from './session-lock.ts';
 import { createIndexTexts, type TableDefiner } from './table-definer.ts';
 import type { TableCatalog } from './table-catalog.ts';
 import { sqlType, tableName, type Column, type Table } from './table.ts';
 
+/** Looked at, and written under one holding of the revision lock, at a time: rows, and bytes of their bodies. */
 const stepRows = 200;
+const stepBytes = 2 * 1024 * 1024;
 const retryPause = 2000;
 
 /**
@@ -34,9 +37,17 @@ export class IndexBuilder {
 
   /** Begins in the background; it goes on until nothing is left to do or `stop` is called. */
   start(resource: GroupResource): void {
-    const key = formatGroupResource(resource);
+    this.#begin(formatGroupResource(resource), () => this.#round(resource));
+  }
+
+  /** The same for an index of the change log that the migration left to be built without stopping writers. */
+  startLog(): void {
+    this.#begin('the change log', () => this.#logRound());
+  }
+
+  #begin(key: string, round: () => Promise<boolean>): void {
     if (this.#running.has(key) || this.#stopping.signal.aborted) return;
-    const work = this.#work(resource).finally(() => this.#running.delete(key));
+    const work = this.#work(key, round).finally(() => this.#running.delete(key));
     this.#running.set(key, work);
   }
 
@@ -45,12 +56,13 @@ export class IndexBuilder {
     await Promise.all(this.#running.values());
   }
 
-  async #work(resource: GroupResource): Promise<void> {
+  /** Until a round answers that nothing is left to do. */
+  async #work(key: string, round: () => Promise<boolean>): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
-        if (await this.#round(resource)) return;
+        if (await round()) return;
       } catch (error) {
-        this.#log.warn({ err: error, model: formatGroupResource(resource) }, 'an index could not be built yet; trying again');
+        if (!this.#stopping.signal.aborted) this.#log.warn({ err: error, model: key }, 'an index could not be built yet; trying again');
       }
       await delay(retryPause, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     }
@@ -61,39 +73,55 @@ export class IndexBuilder {
     this.#catalog.forget(resource);
     const table = await this.#catalog.find(resource);
     if (table === undefined) return true;
-    const client = await this.#database.newClient();
+    const lock = await SessionLock.open(this.#database);
     try {
-      const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [table.id]);
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, $1) AS locked', [table.id]);
       if (rows[0]?.locked !== true) return false;
-      for (const column of table.columns) if (column.state === 'building') await this.#build(client, table, column);
+      for (const column of table.columns) if (column.state === 'building') await this.#build(lock, table, column);
       await this.#dropUnused(resource);
     } finally {
-      await client.end();
+      await lock.release();
     }
     // What was declared while this was being done is the next round's.
     this.#catalog.forget(resource);
     return (await this.#catalog.find(resource))?.columns.every(({ state }) => state !== 'building') ?? true;
   }
 
-  async #build(client: Client, table: Table, column: Column): Promise<void> {
-    await this.#fill(table, column);
-    if (this.#stopping.signal.aborted) throw new Error('stopped');
+  async #logRound(): Promise<boolean> {
+    if (await isValid(this.#pool, 'change_log_model')) return true;
+    const lock = await SessionLock.open(this.#database);
+    try {
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, 0) AS locked');
+      if (rows[0]?.locked !== true) return false;
+      await this.#cancellable(lock, () => createIndex(lock, 'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)'));
+      return true;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async #build(lock: SessionLock, table: Table, column: Column): Promise<void> {
+    await this.#fill(lock, table, column);
     let message: string | undefined;
     for (const text of createIndexTexts(table, column, true)) {
-      message ??= await this.#cancellable(client, () => createIndex(client, text));
+      message ??= await this.#cancellable(lock, () => createIndex(lock, text));
     }
+    lock.lost.throwIfAborted();
     await this.#definer.changeColumns(table.resource, async (columns) =>
       columns.map((known) => (known.name === column.name && known.state === 'building' ? finished(known, message) : known)),
     );
   }
 
-  /** Fills a column for rows written before it was there; a row written since has it already. */
-  async #fill(table: Table, column: Column): Promise<void> {
+  /** Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it already. */
+  async #fill(lock: SessionLock, table: Table, column: Column): Promise<void> {
     let after = { namespace: '', name: '' };
     for (;;) {
-      if (this.#stopping.signal.aborted) return;
+      this.#stopping.signal.throwIfAborted();
+      lock.lost.throwIfAborted();
       const { rows } = await this.#pool.query<{ namespace: string; name: string; rev: string; body: string }>(
-        `SELECT namespace, name, rev, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}`,
+        `SELECT namespace, name, rev, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY namespace, name) - octet_length(body) AS before FROM (` +
+          `SELECT namespace, name, rev, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}) step) sized ` +
+          `WHERE before < ${stepBytes} ORDER BY namespace, name`,
         [after.namespace, after.name],
       );
       if (rows.length === 0) return;
@@ -106,22 +134,23 @@ export class IndexBuilder {
     const type = sqlType(index);
     const isDate = index.type === 'date';
     const keys = rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!);
+    const filled = `held.value${index.multi ? `::${type}[]` : ''}`;
     const values = keys.map((key) => (Array.isArray(key) ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate)))) : index.multi ? '{}' : toSqlValue(key, isDate)));
     await this.#pool.query(
       `WITH filled AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::${index.multi ? 'text' : type}[]) AS f(namespace, name, rev, value)), ` +
         // Rows first and in key order, then the lock: as a batch does, so that neither waits for the other in a circle.
         `held AS MATERIALIZED (SELECT m.namespace, m.name, filled.value FROM filled JOIN ${tableName(table)} m ON m.namespace = filled.namespace AND m.name = filled.name ` +
-        `WHERE m.rev = filled.rev ORDER BY m.namespace, m.name FOR UPDATE OF m), ` +
-        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) FROM held) h) ` +
-        `UPDATE ${tableName(table)} m SET ${name} = held.value${index.multi ? `::${type}[]` : ''} FROM held, locked WHERE m.namespace = held.namespace AND m.name = held.name`,
+        `WHERE m.rev = filled.rev AND m.${name} IS DISTINCT FROM filled.value${index.multi ? `::${type}[]` : ''} ORDER BY m.namespace, m.name FOR UPDATE OF m), ` +
+        `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM held) h WHERE n > 0) ` +
+        `UPDATE ${tableName(table)} m SET ${name} = ${filled} FROM held, locked WHERE m.namespace = held.namespace AND m.name = held.name`,
       [rows.map((row) => row.namespace), rows.map((row) => row.name), rows.map((row) => row.rev), values],
     );
   }
 
   /** A statement that waits for others' transactions would keep `stop` waiting with it. */
-  async #cancellable<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  async #cancellable<T>(lock: SessionLock, work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { rows } = await lock.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     let cancelling: Promise<unknown> | undefined;
     const cancel = (): void => {
       cancelling = this.#pool.query('SELECT pg_cancel_backend($1)', [rows[0]!.pid]).catch(() => undefined);
@@ -155,16 +184,24 @@ function finished({ name, index }: Column, message: string | undefined): Column 
   return message === undefined ? { name, index, state: 'ready' } : { name, index, state: 'failed', message };
 }
 
-/** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index: it goes first. */
-async function createIndex(client: Client, text: string): Promise<string | undefined> {
+/** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index, which goes first; a valid one is kept. */
+async function createIndex(lock: SessionLock, text: string): Promise<string | undefined> {
   const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
-  await client.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+  if (await isValid(lock, name)) return undefined;
+  const drop = `DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`;
+  await lock.run('SET lock_timeout = 0');
+  await lock.run(drop);
   try {
-    await client.query(text);
+    await lock.run(text);
     return undefined;
   } catch (error) {
     if (violatedConstraint(error) === undefined) throw error;
-    await client.query(`DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`);
+    await lock.run(drop);
     return 'several objects have the same value';
   }
+}
+
+async function isValid(session: { query(text: string): Promise<{ rows: object[] }> }, name: string): Promise<boolean> {
+  const { rows } = await session.query(`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('platform.${name}')`);
+  return rows.some((row) => 'valid' in row && row.valid === true);
 }

@@ -1,16 +1,20 @@
-import type { Pool } from 'pg';
-import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type ObjectKey, type Sortable } from '#pkg/apimachinery/index';
+import type { Pool, PoolClient } from 'pg';
+import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type ObjectKey, type Sort, type Sortable } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk, StoredObject } from '../store.ts';
-import { compileList, objectColumns, orderAliases, selects, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
+import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow } from './list-query.ts';
+import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
-import { keysetCondition, orderBy, Parameters, sqlValue } from './query-compiler.ts';
+import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
+import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
 interface ChunkRow extends ObjectRow {
   revision: string;
   compacted: string;
   matched: string;
+  /** Objects of the chunk, and one where more follow. */
+  found: string;
 }
 
 interface ChangedRow {
@@ -20,14 +24,31 @@ interface ChangedRow {
   prev: string | null;
   old: string;
   old_fingerprint: string;
+  /** Objects that changed, looked at or not. */
+  changed: string;
 }
 
 /** Objects changed since a snapshot that a chunk looks at: past that, a list is better begun anew. */
 const maxChanged = 20_000;
+/** Bodies of a chunk, and of what changed since its snapshot. */
+const chunkBytes = 8 * 1024 * 1024;
+const changedBytes = 4 * 1024 * 1024;
 
-/** An object with what it is ordered by. */
-interface Placed extends Sortable {
-  object: StoredObject;
+/** Rows of the table, and the newest revision in the same snapshot. */
+interface ChunkRows {
+  rows: StoredObject[];
+  /** Nothing follows. */
+  isAll: boolean;
+  revision: number;
+  /** Where matches were gathered, their number. */
+  matched: number;
+}
+
+/** Objects in the order of the list, up to a position and no further. */
+interface Part {
+  items: Placed[];
+  /** How far it reaches; undefined if to the end of the list. */
+  upTo: Sortable | undefined;
 }
 
 /**
@@ -37,64 +58,69 @@ interface Placed extends Sortable {
 export class ChunkReader {
   readonly #pool: Pool;
   readonly #counter: ObjectCounter;
+  readonly #bounds: MatchBounds;
 
-  constructor(pool: Pool, counter: ObjectCounter) {
+  constructor({ pool, counter, bounds }: { pool: Pool; counter: ObjectCounter; bounds: MatchBounds }) {
     this.#pool = pool;
     this.#counter = counter;
+    this.#bounds = bounds;
   }
 
   /** StorageError Compacted when the log no longer reaches back to R. */
   async read(table: Table, query: ChunkQuery): Promise<ObjectChunk> {
-    const { after, limit } = query;
-    const { rows, revision } = await this.#rows(table, query);
-    let items = rows.map((object) => place(object, query));
+    const { after } = query;
+    const { rows, isAll, revision } = await this.#rows(table, query);
+    const items = rows.map((object) => new Placed(object, query.sort));
+    let part: Part = { items, upTo: isAll ? undefined : items.at(-1) };
     const snapshot = after === undefined || after.revision === 0 ? revision : after.revision;
     if (after !== undefined && snapshot < revision) {
-      const last = items.length > limit ? items.at(-1) : undefined;
-      items = merge(items, await this.#changedSince(table, query, { from: snapshot, to: revision }, last), query);
+      const changed = await this.#changedSince(table, query, { from: snapshot, to: revision, upTo: part.upTo });
+      part = merge(part, changed, query);
     }
-    return this.#chunk(table, query, snapshot, items);
+    return this.#chunk(table, query, snapshot, part);
   }
 
-  async #chunk(table: Table, query: ChunkQuery, revision: number, items: Placed[]): Promise<ObjectChunk> {
+  async #chunk(table: Table, query: ChunkQuery, revision: number, { items, upTo }: Part): Promise<ObjectChunk> {
     const { after, limit } = query;
-    const served = (after?.served ?? 0) + Math.min(items.length, limit);
+    const taken = items.slice(0, limit);
+    const served = (after?.served ?? 0) + taken.length;
     const total = selects(query) ? undefined : (after?.total ?? (after === undefined ? await this.#counter.countAt(table, query.namespace, revision) : undefined));
-    const last = items[limit - 1];
-    const objects = items.slice(0, limit).map(({ object }) => object);
-    if (items.length <= limit || last === undefined) return { revision, items: objects };
-    const next: ChunkPosition = { namespace: last.namespace, name: last.name, revision, keys: last.keys as ChunkPosition['keys'], served, ...(total === undefined ? {} : { total }) };
+    const last = items.length > limit ? taken.at(-1) : upTo;
+    const objects = taken.map(({ object }) => object);
+    if (last === undefined) return { revision, items: objects };
+    const { namespace, name, keys } = last;
+    const next: ChunkPosition = { namespace, name, revision, keys: keys as ChunkPosition['keys'], served, ...(total === undefined ? {} : { total }) };
     return { revision, items: objects, next, ...(total === undefined ? {} : { remaining: Math.max(total - served, 0) }) };
   }
 
-  /** Rows of the table after the position, one more than asked for, and the newest revision in the same snapshot. */
-  async #rows(table: Table, query: ChunkQuery): Promise<{ rows: StoredObject[]; revision: number }> {
+  /** Rows of the table after the position, and the newest revision in the same snapshot. */
+  async #rows(table: Table, query: ChunkQuery): Promise<ChunkRows> {
     const list = compileList(table, query, 'gathered');
-    if (list.narrows) {
-      const { rows, matched } = await this.#query(list, query, sparseLimit + 1);
-      if (matched <= sparseLimit) return rows;
+    if (list.narrows && !this.#bounds.exceeds(table, query, sparseLimit)) {
+      const found = this.#bounds.counting(table, query);
+      const gathered = await this.#query(list, query, { way: 'gathered' });
+      if (gathered.matched <= sparseLimit) return gathered;
+      found(gathered.matched);
     }
-    return (await this.#query(compileList(table, query, 'ordered'), query)).rows;
+    const ordered = (runner: Pick<PoolClient, 'query'>): Promise<ChunkRows> => this.#query(compileList(table, query, 'ordered'), query, { way: 'ordered', runner });
+    if (!list.narrows) return ordered(this.#pool);
+    return (await soon(this.#pool, ordered)) ?? this.#query(compileList(table, query, 'gathered'), query, { way: 'topmost' });
   }
 
-  async #query(list: CompiledList, query: ChunkQuery, gather?: number): Promise<{ rows: { rows: StoredObject[]; revision: number }; matched: number }> {
+  async #query(list: CompiledList, query: ChunkQuery, { way, runner = this.#pool }: { way: 'gathered' | 'ordered' | 'topmost'; runner?: Pick<PoolClient, 'query'> }): Promise<ChunkRows> {
     const { table } = list;
     const conditions = [list.where];
     const { after } = query;
-    if (after !== undefined) conditions.push(keysetCondition(list.order, positionValues(table, query, after), list.parameters));
+    const branches = after === undefined ? [] : keysetBranches(list.order, positionValues(table, query, after), list.parameters);
     if (after !== undefined && after.revision > 0) conditions.push(`t.rev <= ${list.parameters.bind(after.revision, 'bigint')}`);
+    if (way !== 'ordered' && after !== undefined) conditions.push(`(${branches.map((branch) => `(${branch})`).join(' OR ')})`);
     const where = conditions.join(' AND ');
-    const order = orderBy(list.order);
-    const aliases = orderAliases(list);
-    const keys =
-      gather === undefined
-        ? `keys AS MATERIALIZED (SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${order}) AS position FROM ${list.from} WHERE ${where} ORDER BY ${order} LIMIT ${query.limit + 1})`
-        : `gathered AS MATERIALIZED (SELECT t.namespace, t.name, ${aliases.select} FROM ${list.from} WHERE ${where} LIMIT ${gather}), ` +
-          `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${aliases.order}) AS position FROM gathered ORDER BY position LIMIT ${query.limit + 1})`;
-    const matched = gather === undefined ? '0' : '(SELECT count(*) FROM gathered)';
-    const { rows } = await this.#pool.query<ChunkRow>(
-      `WITH ${keys} SELECT h.*, found.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched FROM platform.meta) h ` +
-        `LEFT JOIN (SELECT keys.position, ${objectColumns} FROM keys JOIN ${list.from} USING (namespace, name)) found ON true ORDER BY found.position`,
+    const take = query.limit + 1;
+    const keys = way === 'ordered' ? orderedKeys(list, { where, take, branches }) : { gathered: gatheredKeys, topmost: topmostKeys }[way](list, { where, skip: 0, take });
+    const matched = way === 'gathered' ? '(SELECT count(*) FROM gathered)' : '0';
+    const { rows } = await runner.query<ChunkRow>(
+      `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
+        `LEFT JOIN (${boundedObjects(list, chunkBytes, `keys.position <= ${query.limit}`)}) r ON true ORDER BY r.position`,
       list.parameters.values,
     );
     const header = rows[0]!;
@@ -103,46 +129,106 @@ export class ChunkReader {
     if (after !== undefined && after.revision > 0 && (after.revision < oldest || after.revision > Number(header.revision))) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
-    return { rows: { rows: rows.filter((row) => row.rev !== null).map(storedObject), revision: Number(header.revision) }, matched: Number(header.matched) };
+    const objects = rows.filter((row) => row.rev !== null).map(storedObject);
+    return { rows: objects, isAll: objects.length === Number(header.found), revision: Number(header.revision), matched: Number(header.matched) };
   }
 
   /** Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in the chunk's range. */
-  async #changedSince(table: Table, query: ChunkQuery, { from, to }: { from: number; to: number }, last: Placed | undefined): Promise<Placed[]> {
+  async #changedSince(table: Table, query: ChunkQuery, { from, to, upTo }: { from: number; to: number; upTo: Sortable | undefined }): Promise<Part> {
     const { after, sort, namespace } = query;
     const parameters = new Parameters();
     const conditions = [`model = ${parameters.bind(table.id, 'int')}`, `rev > ${parameters.bind(from, 'bigint')}`, `rev <= ${parameters.bind(to, 'bigint')}`];
     const bound = (operator: string, key: ObjectKey): string => `(namespace, name) ${operator} (${parameters.bind(key.namespace, 'text')}, ${parameters.bind(key.name, 'text')})`;
     if (namespace !== undefined && namespace !== '') conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
     if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
-    if (sort.length === 0 && last !== undefined) conditions.push(bound('<=', last));
+    if (sort.length === 0 && upTo !== undefined) conditions.push(bound('<=', upTo));
+    const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
+    const sized =
+      `SELECT *, count(*) OVER () AS changed, sum(octet_length(old)) OVER (ORDER BY namespace, name) - octet_length(old) AS before ` +
+      `FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
     const { rows } = await this.#pool.query<ChangedRow>(
-      `SELECT meta.compacted, changed.* FROM platform.meta LEFT JOIN LATERAL (SELECT * FROM (SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint ` +
-        `FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) changed ON true`,
+      `SELECT meta.compacted, changed.* FROM platform.meta LEFT JOIN LATERAL (SELECT * FROM (${sized}) sized WHERE before < ${changedBytes}) changed ON true ORDER BY namespace, name`,
       parameters.values,
     );
-    if (from < Number(rows[0]!.compacted) || rows.length > maxChanged) throw new StorageError('Compacted', 'the continue token is too old');
-    const matches = compileSelector(query.selector);
+    const isCut = Number(rows[0]!.changed) > rows.length || rows.length > maxChanged;
+    // Cut in the order of keys: in another order the rest of it may lie anywhere.
+    if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0)) throw new StorageError('Compacted', 'the continue token is too old');
+    const items = rows.flatMap((row) => (row.prev === null ? [] : [new Placed(storedOld(row), sort)]));
+    return { items: items.filter(this.#belongs(query, upTo)), upTo: isCut ? items.at(-1) : upTo };
+  }
+
+  #belongs({ selector, sort, after }: ChunkQuery, upTo: Sortable | undefined): (placed: Placed) => boolean {
+    const matches = compileSelector(selector);
     const compare = compareBySort(sort);
-    return rows.flatMap((row) => {
-      if (row.prev === null) return [];
-      const object: StoredObject = { namespace: row.namespace, name: row.name, revision: Number(row.prev), fingerprint: row.old_fingerprint, body: row.old };
-      const parsed = JSON.parse(row.old) as ApiObject;
-      if (!matches(parsed)) return [];
-      const placed = place(object, query, parsed);
-      const inside = (after === undefined || compare(placed, after) > 0) && (last === undefined || compare(placed, last) <= 0);
-      return inside ? [placed] : [];
-    });
+    const isSelective = selects({ selector });
+    return (placed) =>
+      (!isSelective || matches(placed.parsed)) && (after === undefined || compare(placed, after) > 0) && (upTo === undefined || compare(placed, upTo) <= 0);
   }
 }
 
-function place(object: StoredObject, { sort }: ChunkQuery, parsed?: ApiObject): Placed {
-  const read = sort.length === 0 ? undefined : (parsed ?? (JSON.parse(object.body) as ApiObject));
-  const keys: IndexKey[] = read === undefined ? [] : sort.map(({ index }) => extractIndexKey(index, read));
-  return { namespace: object.namespace, name: object.name, keys, object };
+/** One range of the order's index after the other, each only as far as those before did not find enough. */
+function orderedKeys(list: CompiledList, { where, take, branches }: { where: string; take: number; branches: string[] }): string {
+  const order = orderBy(list.order);
+  const ranges = branches.length === 0 ? ['true'] : branches;
+  const parts = ranges.map((range, i) => {
+    const found = i === 0 ? '0' : ranges.slice(0, i).map((_, j) => `(SELECT count(*) FROM range_${j})`).join(' + ');
+    const enough = i === 0 ? '' : ` AND ${found} < ${take}`;
+    return (
+      `range_${i} AS MATERIALIZED (SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${order}) + ${found} AS position FROM ${list.from} ` +
+      `WHERE ${where} AND ${range}${enough} ORDER BY ${order} LIMIT ${take})`
+    );
+  });
+  const all = ranges.map((_, i) => `SELECT * FROM range_${i}`).join(' UNION ALL ');
+  return `${parts.join(', ')}, keys AS MATERIALIZED (${all} ORDER BY position LIMIT ${take})`;
 }
 
-function merge(rows: Placed[], changed: Placed[], { sort }: ChunkQuery): Placed[] {
-  return changed.length === 0 ? rows : [...rows, ...changed].toSorted(compareBySort(sort));
+function gatheredKeys(list: CompiledList, { where, take }: { where: string; take: number }): string {
+  const { select, order } = orderAliases(list);
+  return (
+    `gathered AS MATERIALIZED (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} LIMIT ${sparseLimit + margin}), ` +
+    `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM gathered ORDER BY position LIMIT ${take})`
+  );
+}
+
+/** An object with what it is ordered by, which is read when somebody asks. */
+class Placed implements Sortable {
+  readonly namespace: string;
+  readonly name: string;
+  readonly object: StoredObject;
+  readonly #sort: Sort;
+  #keys: IndexKey[] | undefined;
+
+  constructor(object: StoredObject, sort: Sort) {
+    this.namespace = object.namespace;
+    this.name = object.name;
+    this.object = object;
+    this.#sort = sort;
+  }
+
+  get parsed(): ApiObject {
+    return JSON.parse(this.object.body) as ApiObject;
+  }
+
+  get keys(): IndexKey[] {
+    if (this.#keys === undefined) {
+      const read = this.#sort.length === 0 ? undefined : this.parsed;
+      this.#keys = read === undefined ? [] : this.#sort.map(({ index }) => extractIndexKey(index, read));
+    }
+    return this.#keys;
+  }
+}
+
+function storedOld({ namespace, name, prev, old, old_fingerprint }: ChangedRow): StoredObject {
+  return { namespace, name, revision: Number(prev), fingerprint: old_fingerprint, body: old };
+}
+
+/** Both as far as the shorter one reaches. */
+function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
+  const compare = compareBySort(sort);
+  const isShorter = changed.upTo !== undefined && (rows.upTo === undefined || compare(changed.upTo, rows.upTo) < 0);
+  const upTo = isShorter ? changed.upTo : rows.upTo;
+  const kept = upTo === undefined || !isShorter ? rows.items : rows.items.filter((item) => compare(item, upTo) <= 0);
+  return { items: changed.items.length === 0 ? kept : [...kept, ...changed.items].toSorted(compare), upTo };
 }
 
 /** The position's values in the order of the list's columns: the sort keys, then what ties are broken by. */

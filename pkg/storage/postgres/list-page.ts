@@ -1,14 +1,36 @@
 import type { Pool, PoolClient } from 'pg';
 import type { ObjectPage, PageQuery } from '../store.ts';
-import { isStatementTimeout } from './database-failure.ts';
-import { compileList, objectColumns, orderAliases, orderedScanTime, selects, sparseLimit, storedObject, type CompiledList, type ObjectRow } from './list-query.ts';
+import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow } from './list-query.ts';
+import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
+import { cursorColumns, ObjectCursor } from './object-cursor.ts';
 import { orderBy } from './query-compiler.ts';
+import type { Snapshots } from './snapshots.ts';
+import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
-interface PageRow extends ObjectRow {
+/** Bodies read at once; a larger page is read piece by piece. */
+const pageBytes = 8 * 1024 * 1024;
+
+interface PageHeader {
   revision: string;
   matched: string | null;
+  /** Objects of the page, and one where more follow. */
+  found: string;
+}
+
+export interface PageReaderOptions {
+  pool: Pool;
+  counter: ObjectCounter;
+  bounds: MatchBounds;
+  snapshots: Snapshots;
+}
+
+/** How the keys of a page are found: ends in a relation `keys` of namespace, name and position. */
+interface PagePlan {
+  list: CompiledList;
+  keys: string;
+  total: string;
 }
 
 /**
@@ -18,102 +40,147 @@ interface PageRow extends ObjectRow {
 export class PageReader {
   readonly #pool: Pool;
   readonly #counter: ObjectCounter;
+  readonly #bounds: MatchBounds;
+  readonly #snapshots: Snapshots;
 
-  constructor(pool: Pool, counter: ObjectCounter) {
+  constructor({ pool, counter, bounds, snapshots }: PageReaderOptions) {
     this.#pool = pool;
     this.#counter = counter;
+    this.#bounds = bounds;
+    this.#snapshots = snapshots;
   }
 
   async read(table: Table, query: PageQuery): Promise<ObjectPage> {
     if (!selects(query)) return this.#unselected(table, query);
     const list = compileList(table, query, 'gathered');
-    if (!list.narrows) return this.#ordered(table, query, this.#pool);
-    return (await this.#gathered(list, query, Math.max(sparseLimit, query.exactTotalLimit))) ?? this.#dense(list, query);
+    if (!list.narrows) return (await this.#abundant(list, query)) ?? this.#scanned(table, query);
+    return (await this.#abundant(list, query)) ?? (await this.#gathered(list, query)) ?? (await this.#abundant(list, query)) ?? this.#dense(list, query);
+  }
+
+  /** Where more is known to match than is counted, a page along the order is all there is to do. Undefined if that is not known for certain. */
+  async #abundant({ table, narrows }: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
+    const limit = Math.max(narrows ? sparseLimit : 0, query.exactTotalLimit);
+    if (query.exactTotal || !this.#bounds.exceeds(table, query, limit)) return undefined;
+    const plan = ordered(compileList(table, query, 'ordered'), query);
+    const rows = narrows ? (await soon(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows : (await this.#query(plan, query, this.#pool)).rows;
+    const page = rows === undefined ? await this.#run(topmost(compileList(table, query, 'gathered'), query), query) : await this.#page(plan, query, rows);
+    if (await this.#bounds.exceedsAt(table, query, { revision: page.revision, limit })) return { ...page, total: query.exactTotalLimit, totalIsLowerBound: true };
+    await page.rest?.close();
+    return undefined;
+  }
+
+  /** Selectors that only leave out: what they leave fills a page soon, as a rule. */
+  async #scanned(table: Table, query: PageQuery): Promise<ObjectPage> {
+    const found = this.#bounds.counting(table, query);
+    const plan = counted(compileList(table, query, 'ordered'), query);
+    const { rows } = await this.#query(plan, query, this.#pool);
+    found(Number(rows[0]!.matched));
+    return this.#page(plan, query, rows);
   }
 
   async #unselected(table: Table, query: PageQuery): Promise<ObjectPage> {
-    const list = compileList(table, query, 'ordered');
-    const text = orderedText(list, query, 'NULL::bigint');
-    const { rows } = await this.#pool.query<PageRow>(text, list.parameters.values);
-    const page = pageFromRows(rows, query);
+    const page = await this.#run(ordered(compileList(table, query, 'ordered'), query), query);
     const total = await this.#counter.countAt(table, query.namespace, page.revision);
-    if (total !== undefined) return { ...page, total };
-    return this.#ordered(table, { ...query, exactTotal: true }, this.#pool);
+    if (total !== undefined) return { ...page, total, totalIsLowerBound: false };
+    await page.rest?.close();
+    const exact = { ...query, exactTotal: true };
+    return this.#run(counted(compileList(table, exact, 'ordered'), exact), exact);
   }
 
-  /** Undefined if more match than `limit`. */
-  async #gathered(list: CompiledList, query: PageQuery, limit: number): Promise<ObjectPage | undefined> {
-    const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query, limit + 1), list.parameters.values);
-    return Number(rows[0]!.matched) > limit ? undefined : pageFromRows(rows, query);
+  /** Undefined if more match than is worth sorting, or counting. */
+  async #gathered(list: CompiledList, query: PageQuery): Promise<ObjectPage | undefined> {
+    const limit = Math.max(sparseLimit, query.exactTotalLimit);
+    const found = this.#bounds.counting(list.table, query);
+    const plan = gathered(list, query, limit + margin);
+    const { rows } = await this.#query(plan, query, this.#pool);
+    const matched = Number(rows[0]!.matched);
+    if (matched <= limit) return this.#page(plan, query, rows);
+    found(matched);
+    return undefined;
   }
 
   /** Many match: look along the order, for a while; if the matches hide at its end, gather and sort them all. */
   async #dense(list: CompiledList, query: PageQuery): Promise<ObjectPage> {
-    const client = await this.#pool.connect();
+    const plan = counted(compileList(list.table, query, 'ordered'), query);
+    const found = await soon(this.#pool, (runner) => this.#query(plan, query, runner));
+    return found === undefined ? this.#run(gathered(compileList(list.table, query, 'gathered'), query), query) : this.#page(plan, query, found.rows);
+  }
+
+  async #run(plan: PagePlan, query: PageQuery): Promise<ObjectPage> {
+    return this.#page(plan, query, (await this.#query(plan, query, this.#pool)).rows);
+  }
+
+  #query(plan: PagePlan, query: PageQuery, runner: Pick<PoolClient, 'query'>): Promise<{ rows: PageRow[] }> {
+    const { list } = plan;
+    const objects = boundedObjects(list, pageBytes, `keys.position <= ${query.page * query.size}`);
+    const text = `${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`;
+    return runner.query<PageRow>(text, list.parameters.values);
+  }
+
+  async #page(plan: PagePlan, query: PageQuery, rows: readonly PageRow[]): Promise<ObjectPage> {
+    const header = rows[0]!;
+    const items = rows.filter((row) => row.rev !== null).map(storedObject);
+    if (items.length < Math.min(Number(header.found), query.size)) return this.#large(plan, query);
+    return { ...facts(header, query), items };
+  }
+
+  /** Everything anew in a snapshot that is held until the page has been read. */
+  async #large(plan: PagePlan, query: PageQuery): Promise<ObjectPage> {
+    const { list } = plan;
+    const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
+    const { values } = list.parameters;
+    const snapshot = await this.#snapshots.begin(query.owner);
     try {
-      return await withTimeLimit(client, () => this.#ordered(list.table, query, client));
+      const { rows } = await snapshot.client.query<PageHeader>(headed(plan), values);
+      const text = `WITH ${plan.keys} SELECT * FROM (${objects}) o ORDER BY position`;
+      const cursor = await ObjectCursor.open(snapshot, list.table, { text, values });
+      const { revision, ...rest } = facts(rows[0]!, query);
+      return { ...rest, revision, items: [], rest: { revision, objects: cursor.objects(), close: () => cursor.close() } };
     } catch (error) {
-      if (!isStatementTimeout(error)) throw error;
-    } finally {
-      client.release();
+      await snapshot.end();
+      throw error;
     }
-    const { rows } = await this.#pool.query<PageRow>(gatheredText(list, query), list.parameters.values);
-    return pageFromRows(rows, query);
-  }
-
-  async #ordered(table: Table, query: PageQuery, runner: Pick<PoolClient, 'query'>): Promise<ObjectPage> {
-    const list = compileList(table, query, 'ordered');
-    // In an order, so that an index is walked, and only as far as the count goes.
-    const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + 1}`;
-    const counted = `SELECT FROM ${list.from} WHERE ${list.where}${bound}`;
-    const { rows } = await runner.query<PageRow>(orderedText(list, query, `(SELECT count(*) FROM (${counted}) c)`), list.parameters.values);
-    return pageFromRows(rows, query);
   }
 }
 
-async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
-  await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${orderedScanTime}`);
-  try {
-    return await work();
-  } finally {
-    await client.query('ROLLBACK');
-  }
+type PageRow = PageHeader & ObjectRow;
+
+function headed({ keys, total }: PagePlan): string {
+  return `WITH ${keys} SELECT * FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, ${total} AS matched, (SELECT count(*) FROM keys) AS found) h`;
 }
 
-/** Keys of the page by the order's index, one more than asked for; then the objects of these keys. */
-function orderedText(list: CompiledList, { page, size }: PageQuery, total: string): string {
+/** Keys of the page by the order's index, one more than asked for. */
+function ordered(list: CompiledList, { page, size }: PageQuery, total = 'NULL::bigint'): PagePlan {
+  const order = orderBy(list.order);
   const keys =
-    `SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${orderBy(list.order)}) AS position FROM ${list.from} WHERE ${list.where} ` +
-    `ORDER BY ${orderBy(list.order)} LIMIT ${size + 1} OFFSET ${(page - 1) * size}`;
-  return (
-    `WITH keys AS MATERIALIZED (${keys}) SELECT h.revision, h.matched, r.* ` +
-    `FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, ${total} AS matched) h ` +
-    `LEFT JOIN (SELECT keys.position, ${objectColumns} FROM keys JOIN ${list.from} USING (namespace, name)) r ON true ORDER BY r.position`
-  );
+    `keys AS MATERIALIZED (SELECT t.namespace, t.name, row_number() OVER (ORDER BY ${order}) AS position FROM ${list.from} WHERE ${list.where} ` +
+    `ORDER BY ${order} LIMIT ${size + 1} OFFSET ${(page - 1) * size})`;
+  return { list, keys, total };
 }
 
-/** Keys of all matches by the selectors' indexes, sorted; then the objects of the page. Without a limit, all are counted. */
-function gatheredText(list: CompiledList, { page, size }: PageQuery, limit?: number): string {
+function counted(list: CompiledList, query: PageQuery): PagePlan {
+  // In an order, so that an index is walked, and only as far as the count goes.
+  const bound = query.exactTotal ? '' : ` ORDER BY t.namespace, t.name LIMIT ${query.exactTotalLimit + margin}`;
+  return ordered(list, query, `(SELECT count(*) FROM (SELECT FROM ${list.from} WHERE ${list.where}${bound}) c)`);
+}
+
+/** Keys of all matches by the selectors' indexes, sorted. Without a limit, all are counted. */
+function gathered(list: CompiledList, { page, size }: PageQuery, limit?: number): PagePlan {
   const { select, order } = orderAliases(list);
   const bound = limit === undefined ? '' : ` LIMIT ${limit}`;
-  return (
-    `WITH matches AS MATERIALIZED (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${list.where}${bound}), ` +
-    `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM matches ORDER BY position LIMIT ${size + 1} OFFSET ${(page - 1) * size}) ` +
-    `SELECT h.revision, h.matched, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, (SELECT count(*) FROM matches) AS matched) h ` +
-    `LEFT JOIN (SELECT keys.position, ${objectColumns} FROM keys JOIN ${list.from} USING (namespace, name)) r ON true ORDER BY r.position`
-  );
+  const keys =
+    `matches AS MATERIALIZED (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${list.where}${bound}), ` +
+    `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM matches ORDER BY position LIMIT ${size + 1} OFFSET ${(page - 1) * size})`;
+  return { list, keys, total: '(SELECT count(*) FROM matches)' };
 }
 
-function pageFromRows(rows: readonly PageRow[], query: PageQuery): ObjectPage {
-  const header = rows[0]!;
-  const found = rows.filter((row) => row.rev !== null);
-  const matched = Number(header.matched ?? 0);
-  const totalIsLowerBound = !query.exactTotal && matched > query.exactTotalLimit;
-  return {
-    revision: Number(header.revision),
-    items: found.slice(0, query.size).map(storedObject),
-    total: totalIsLowerBound ? query.exactTotalLimit : matched,
-    totalIsLowerBound,
-    hasNext: found.length > query.size,
-  };
+/** The same without their number. The inner select is not to be seen through: the order's index is what was tried in vain. */
+function topmost(list: CompiledList, { page, size }: PageQuery): PagePlan {
+  return { list, keys: topmostKeys(list, { skip: (page - 1) * size, take: size + 1 }), total: 'NULL::bigint' };
+}
+
+function facts({ revision, matched, found }: PageHeader, query: PageQuery): Omit<ObjectPage, 'items'> {
+  const matches = Number(matched ?? 0);
+  const totalIsLowerBound = !query.exactTotal && matches > query.exactTotalLimit;
+  return { revision: Number(revision), total: totalIsLowerBound ? query.exactTotalLimit : matches, totalIsLowerBound, hasNext: Number(found) > query.size };
 }

@@ -6,9 +6,6 @@ import { tableName, type Table } from './table.ts';
 
 /** Matches that are gathered and sorted; beyond it an ordered scan finds a page sooner. */
 export const sparseLimit = 10_000;
-/** How long an ordered scan may look for a page before the matches are gathered and sorted after all. Milliseconds. */
-export const orderedScanTime = 250;
-
 /**
  * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that had to do without one is
  * given an absurd cost, at which every statement would be compiled first: 200 ms for a list that takes one.
@@ -47,12 +44,40 @@ export interface ObjectRow extends QueryResultRow {
   body: string;
 }
 
-export function storedObject(row: ObjectRow): StoredObject {
+/** One whose body is left out where that is large. */
+export interface BriefRow extends QueryResultRow {
+  namespace: string;
+  name: string;
+  rev: string | null;
+  fingerprint: string;
+  body: string | null;
+}
+
+export function hasBody<Row extends BriefRow>(row: Row): row is Row & { body: string } {
+  return row.body !== null;
+}
+
+export function storedObject(row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' | 'fingerprint' | 'body'>): StoredObject {
   return { namespace: row.namespace, name: row.name, revision: Number(row.rev), fingerprint: row.fingerprint, body: row.body };
+}
+
+/** The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies; one comes however large. */
+export function boundedObjects(list: CompiledList, bytes: number, condition: string): string {
+  return (
+    `SELECT * FROM (SELECT keys.position, ${objectColumns}, sum(octet_length(t.body)) OVER (ORDER BY keys.position) - octet_length(t.body) AS before ` +
+    `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE before < ${bytes}`
+  );
 }
 
 /** Columns of the order under names of their own, for statements that gather keys first. */
 export function orderAliases(list: CompiledList): { select: string; order: string } {
   const aliased = list.order.map((column, i) => ({ ...column, sql: `o_${i}` }));
   return { select: list.order.map(({ sql }, i) => `${sql} AS o_${i}`).join(', '), order: orderBy(aliased) };
+}
+
+/** A relation `keys` of the first matches: all are found by the selectors' indexes, since OFFSET 0 keeps the planner from walking the order's. */
+export function topmostKeys(list: CompiledList, { skip, take, where = list.where }: { skip: number; take: number; where?: string }): string {
+  const { select, order } = orderAliases(list);
+  const top = `SELECT * FROM (SELECT t.namespace, t.name, ${select} FROM ${list.from} WHERE ${where} OFFSET 0) matches ORDER BY ${order} LIMIT ${skip + take}`;
+  return `keys AS MATERIALIZED (SELECT namespace, name, row_number() OVER (ORDER BY ${order}) AS position FROM (${top}) top ORDER BY position LIMIT ${take} OFFSET ${skip})`;
 }

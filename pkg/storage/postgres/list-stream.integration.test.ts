@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../testenv/test-databa
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
 import { readSettings } from './list-query.ts';
 import { StreamReader } from './list-stream.ts';
+import { Snapshots } from './snapshots.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { TableCatalog } from './table-catalog.ts';
 
@@ -28,7 +29,7 @@ afterAll(async () => {
 
 test('readers that read nothing make others come back later, and free their places when they leave', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
-  const streams = new StreamReader(database.pool, database.newPool({ max: 2, settings: readSettings }), 50);
+  const streams = new StreamReader(database.pool, new Snapshots(database.newPool({ max: 2, settings: readSettings }), 1000));
   const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
   const held = await Promise.all([streams.read(table, query), streams.read(table, query)]);
   await expect(streams.read(table, query)).rejects.toMatchObject({ code: 'Overloaded' });

@@ -5,7 +5,30 @@ import { timeline } from './epoch.ts';
  * Schema `platform`. A migration is never changed once it has landed: the next one amends it.
  * Tables of models are made by `TableDefiner`, not here.
  */
-export const platformMigrations = [{ name: '0001_storage', up: createStorage }];
+export const platformMigrations = [
+  { name: '0001_storage', up: createStorage },
+  { name: '0002_incarnation', up: addIncarnation },
+  { name: '0003_shape_is', up: createShapeIs },
+  { name: '0004_change_log_model', up: indexSmallLog },
+];
+
+/** Null until the first look: what a database was before is not known. */
+async function addIncarnation(db: Kysely<unknown>): Promise<void> {
+  await sql`ALTER TABLE platform.meta ADD COLUMN incarnation text`.execute(db);
+}
+
+/** `shapes_match` for the statement of a single write, at less than half the cost; VOLATILE and in plpgsql for the same reason. */
+async function createShapeIs(db: Kysely<unknown>): Promise<void> {
+  const statement = sql`CREATE FUNCTION platform.shape_is(model int, wanted int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN RETURN EXISTS (SELECT FROM platform.models m WHERE m.id = model AND m.shape = wanted); END $$`;
+  await statement.execute(db);
+}
+
+/** One model's history in order. Writers wait while it is made: a large log gets it from `IndexBuilder`, which stops nobody. */
+async function indexSmallLog(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ small: boolean }>`SELECT pg_table_size('platform.change_log') < 32 * 1024 * 1024 AS small`.execute(db);
+  if (rows[0]?.small === true) await sql`CREATE INDEX IF NOT EXISTS change_log_model ON platform.change_log (model, rev)`.execute(db);
+}
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {
   const statements = [

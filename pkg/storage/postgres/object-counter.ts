@@ -2,27 +2,41 @@ import type { Pool } from 'pg';
 import type { Change, ChangeFeed } from '../change.ts';
 import { tableName, type Table } from './table.ts';
 
-/** Recent counts kept, so that a list may ask for the count at its own revision. */
-const maxHistory = 4096;
-/** Models and namespaces counted at a time; the longest known is forgotten first. */
+/** Recent creations and deletions kept, so that a list may ask for the count at its own revision. */
+const maxRecent = 16_384;
+/** Models and namespaces counted at a time; the one asked for longest ago is forgotten first. */
 const maxCounts = 10_000;
+/** For the feed to come as far as the database was when it counted. Milliseconds. */
+const feedWait = 5000;
 
-/** Objects of one model, in all or in one namespace, at every recent revision. */
+/** Objects of one model, in all or in one namespace. */
 interface Count {
-  /** Ascending; `counts[i]` holds from `revisions[i]` on. */
-  revisions: number[];
-  counts: number[];
+  value: number;
+  /** Changes up to here are in it. */
+  asOf: number;
+}
+
+/** A creation or a deletion. */
+interface Step {
+  revision: number;
+  modelId: number;
+  namespace: string;
+  by: 1 | -1;
 }
 
 /**
  * Exact totals of lists without selectors: counted once in the database, then carried on with the change feed.
+ * Memory does not grow with the objects, and little with the namespaces that are listed.
  */
 export class ObjectCounter {
   readonly #pool: Pool;
   readonly #feed: ChangeFeed;
-  readonly #counts = new Map<string, Promise<Count>>();
-  readonly #ready = new Map<string, Count>();
+  readonly #counting = new Map<string, Promise<void>>();
+  readonly #counts = new Map<string, Count>();
   readonly #unsubscribe: () => void;
+  /** Ascending; older ones than `#forgotten` are not kept. */
+  #recent: Step[] = [];
+  #forgotten = 0;
 
   constructor(pool: Pool, feed: ChangeFeed) {
     this.#pool = pool;
@@ -33,80 +47,77 @@ export class ObjectCounter {
   /** How many objects there are at `revision`; undefined if that is too long ago to tell. */
   async countAt(table: Table, namespace: string | undefined, revision: number): Promise<number | undefined> {
     const key = keyOf(table.id, namespace);
-    const count = this.#ready.get(key) ?? (await this.#load(table, namespace, key));
-    if (!(await this.#feed.waitFor(revision, 5000))) return undefined;
-    const at = count.revisions.findLastIndex((known) => known <= revision);
-    return count.counts[at];
+    if (!this.#counts.has(key)) await this.#load(table, namespace, key);
+    const counted = this.#counts.get(key)?.asOf;
+    if (counted === undefined || !(await this.#feed.waitFor(Math.max(revision, counted), feedWait))) return undefined;
+    const count = this.#counts.get(key);
+    if (count === undefined || revision < this.#forgotten) return undefined;
+    this.#counts.delete(key);
+    this.#counts.set(key, count);
+    return this.#before(count, revision, { modelId: table.id, namespace });
   }
 
   close(): void {
     this.#unsubscribe();
     this.#counts.clear();
-    this.#ready.clear();
   }
 
   /** A dropped model's counts. */
   forget(tableId: number): void {
     for (const key of this.#counts.keys()) if (key.startsWith(`${tableId}/`)) this.#counts.delete(key);
-    for (const key of this.#ready.keys()) if (key.startsWith(`${tableId}/`)) this.#ready.delete(key);
   }
 
-  async #load(table: Table, namespace: string | undefined, key: string): Promise<Count> {
-    const loading = this.#counts.get(key) ?? this.#count(table, namespace, key);
-    this.#counts.set(key, loading);
+  /** The feed is at least where the count is: what came after `revision` is taken back. */
+  #before({ value }: Count, revision: number, { modelId, namespace }: { modelId: number; namespace: string | undefined }): number {
+    let before = value;
+    for (let i = this.#recent.length - 1; i >= 0 && this.#recent[i]!.revision > revision; i -= 1) {
+      const step = this.#recent[i]!;
+      if (step.modelId === modelId && (namespace === undefined || step.namespace === namespace)) before -= step.by;
+    }
+    return before;
+  }
+
+  async #load(table: Table, namespace: string | undefined, key: string): Promise<void> {
+    const loading = this.#counting.get(key) ?? this.#count(table, namespace, key);
+    this.#counting.set(key, loading);
     try {
-      return await loading;
+      await loading;
     } finally {
-      if (this.#counts.get(key) === loading) this.#counts.delete(key);
+      if (this.#counting.get(key) === loading) this.#counting.delete(key);
     }
   }
 
-  /** What happens while the database counts is gathered and applied to the result, so that no change falls between. */
-  async #count(table: Table, namespace: string | undefined, key: string): Promise<Count> {
-    const missed: Change[] = [];
-    const stop = this.#feed.subscribe((changes) => missed.push(...changes.filter(({ modelId, type }) => modelId === table.id && type !== 'update')));
-    try {
-      const { rows } = await this.#pool.query<{ revision: string; count: string }>(
-        `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName(table)} t` + (namespace === undefined ? '' : ' WHERE t.namespace = $1'),
-        namespace === undefined ? [] : [namespace],
-      );
-      const revision = Number(rows[0]!.revision);
-      await this.#feed.waitFor(revision, 5000);
-      const count: Count = { revisions: [revision], counts: [Number(rows[0]!.count)] };
-      for (const change of missed) if (change.revision > revision) apply(count, change, table.id, namespace);
-      this.#keep(key, count);
-      return count;
-    } finally {
-      stop();
-    }
-  }
-
-  #keep(key: string, count: Count): void {
-    this.#ready.set(key, count);
-    if (this.#ready.size > maxCounts) this.#ready.delete(this.#ready.keys().next().value!);
+  /** What the feed told while the database counted, and the count does not hold, is among the recent steps. */
+  async #count({ id }: Table, namespace: string | undefined, key: string): Promise<void> {
+    const { rows } = await this.#pool.query<{ revision: string; count: string }>(
+      `SELECT (SELECT max(rev) FROM platform.change_log) AS revision, count(*) AS count FROM ${tableName({ id })} t` + (namespace === undefined ? '' : ' WHERE t.namespace = $1'),
+      namespace === undefined ? [] : [namespace],
+    );
+    const asOf = Number(rows[0]!.revision);
+    // Too much happened meanwhile: who asked counts for itself.
+    if (asOf < this.#forgotten) return;
+    const missed = this.#recent.filter((step) => step.revision > asOf && step.modelId === id && (namespace === undefined || step.namespace === namespace));
+    this.#counts.set(key, { value: missed.reduce((sum, { by }) => sum + by, Number(rows[0]!.count)), asOf: missed.at(-1)?.revision ?? asOf });
+    if (this.#counts.size > maxCounts) this.#counts.delete(this.#counts.keys().next().value!);
   }
 
   #follow(changes: readonly Change[]): void {
-    if (this.#ready.size === 0) return;
-    for (const change of changes) {
-      if (change.type === 'update') continue;
-      for (const namespace of [undefined, change.namespace]) {
-        const count = this.#ready.get(keyOf(change.modelId, namespace));
-        if (count !== undefined) apply(count, change, change.modelId, namespace);
+    for (const { type, revision, modelId, namespace } of changes) {
+      if (type === 'update') continue;
+      const by = type === 'create' ? 1 : -1;
+      this.#recent.push({ revision, modelId, namespace, by });
+      for (const key of [keyOf(modelId, undefined), keyOf(modelId, namespace)]) {
+        const count = this.#counts.get(key);
+        // What the count already holds is told again by a feed that lagged behind it.
+        if (count === undefined || revision <= count.asOf) continue;
+        count.value += by;
+        count.asOf = revision;
       }
     }
-  }
-}
-
-function apply(count: Count, change: Change, tableId: number, namespace: string | undefined): void {
-  // What the count already holds is told again by a feed that lagged behind it.
-  if (change.revision <= count.revisions.at(-1)!) return;
-  if (change.modelId !== tableId || change.type === 'update' || (namespace !== undefined && change.namespace !== namespace)) return;
-  count.revisions.push(change.revision);
-  count.counts.push(count.counts.at(-1)! + (change.type === 'create' ? 1 : -1));
-  if (count.revisions.length > 2 * maxHistory) {
-    count.revisions.splice(0, maxHistory);
-    count.counts.splice(0, maxHistory);
+    if (this.#recent.length > 2 * maxRecent) {
+      this.#forgotten = this.#recent[this.#recent.length - maxRecent - 1]!.revision;
+      this.#recent = this.#recent.slice(-maxRecent);
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
 import type { GroupResource, Model, ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
+import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer.ts';
 import type {
   ChunkQuery,
   CompactionLimits,
@@ -31,11 +32,15 @@ import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
 import { readSettings } from './list-query.ts';
 import { StreamReader } from './list-stream.ts';
+import { MatchBounds } from './match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './object-counter.ts';
 import { toOperation } from './operation.ts';
 import { explainDryRun } from './outcome.ts';
+import { Peers } from './peers.ts';
 import { recallWrite, rememberUnchanged } from './recall.ts';
+import { Snapshots } from './snapshots.ts';
+import { measureStore } from './store-measures.ts';
 import { TableCatalog } from './table-catalog.ts';
 import { TableDefiner } from './table-definer.ts';
 import type { Table } from './table.ts';
@@ -52,6 +57,9 @@ export interface PostgresStoreOptions {
   readTimeout?: number;
   /** How long a write waits for a database that is away. Milliseconds, default 30 000. */
   outageLimit?: number;
+  /** PostgreSQL is on files that only this program uses, and its user a superuser: a copy of them that was put back is noticed. Default false. */
+  ownsFiles?: boolean;
+  observer?: StoreObserver;
 }
 
 const controlConnections = 6;
@@ -76,6 +84,7 @@ export class PostgresStore implements Store {
   readonly #batcher: WriteBatcher;
   readonly #connection: WriterConnection;
   readonly #counter: ObjectCounter;
+  readonly #bounds: MatchBounds;
   readonly #keys: KeyReader;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
@@ -88,10 +97,11 @@ export class PostgresStore implements Store {
     await migrate(options.database, 'platform', platformMigrations);
     const store = new PostgresStore(options);
     try {
-      await checkEpoch(store.#admin, options.log);
+      await checkEpoch({ pool: store.#admin, log: options.log, ownsFiles: options.ownsFiles === true });
       await store.#definer.sweep();
       await store.#notifications.start();
       await store.changes.start();
+      store.#builder.startLog();
       return store;
     } catch (error) {
       await store.close();
@@ -99,26 +109,30 @@ export class PostgresStore implements Store {
     }
   }
 
-  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000 }: PostgresStoreOptions) {
+  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000, ownsFiles = false, observer }: PostgresStoreOptions) {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#control = database.newPool({ max: controlConnections, settings: { jit: 'off' }, queryTimeoutMs: controlAnswerTime });
-    this.#reads = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
-    this.#snapshots = database.newPool({ max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
+    this.#control = database.newPool({ name: 'control', max: controlConnections, settings: { jit: 'off' }, queryTimeoutMs: controlAnswerTime });
+    this.#reads = database.newPool({ name: 'reads', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
+    this.#snapshots = database.newPool({ name: 'snapshots', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, log });
-    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, origin, log });
+    const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
+    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, peers, log, ownsFiles });
     this.#connection = new WriterConnection(database);
-    const runner = new BatchRunner({ connection: this.#connection, pool: this.#control, origin, sink: this.changes, outageLimit });
+    const runner = new BatchRunner({ connection: this.#connection, pool: this.#control, origin, peers, sink: this.changes, outageLimit, observer });
     this.#batcher = new WriteBatcher(runner, outageLimit);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
+    this.#bounds = new MatchBounds(this.changes);
     this.#keys = new KeyReader(this.#reads);
-    this.#pages = new PageReader(this.#reads, this.#counter);
-    this.#chunks = new ChunkReader(this.#reads, this.#counter);
-    this.#streams = new StreamReader(this.#reads, this.#snapshots);
+    const snapshots = new Snapshots(this.#snapshots);
+    const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds };
+    this.#pages = new PageReader({ ...lists, snapshots });
+    this.#chunks = new ChunkReader(lists);
+    this.#streams = new StreamReader(this.#reads, snapshots);
     this.#compactor = new Compactor(database, this.#admin);
   }
 
@@ -167,7 +181,7 @@ export class PostgresStore implements Store {
     options.signal?.throwIfAborted();
     const revision = await translated(
       new Promise<number>((done, failed) => {
-        this.#batcher.add({ since: Date.now(), operation, prepare, done, failed });
+        this.#batcher.add({ since: performance.now(), ...(options.requestId === undefined ? {} : { requestId: options.requestId }), operation, prepare, done, failed });
       }),
     );
     return stored(revision);
@@ -193,16 +207,27 @@ export class PostgresStore implements Store {
     return this.#onTable(resource, (table) => this.#streams.read(table, query));
   }
 
-  compact(limits: CompactionLimits): Promise<void> {
-    return translated(this.#compactor.run(limits));
+  compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void> {
+    return translated(this.#compactor.run(limits, signal));
   }
 
-  exclusively<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  exclusively<T>(name: string, work: (held: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
     return runExclusively(this.#database, name, work, signal);
   }
 
   async ping(): Promise<void> {
     await translated(this.#control.query('SELECT'));
+  }
+
+  /** What waits, and how far this process is. */
+  state(): StoreState {
+    const { totalCount, idleCount } = this.#snapshots;
+    return { queueLength: this.#batcher.queueLength, queueBytes: this.#batcher.queueBytes, cursor: this.changes.cursor, snapshots: totalCount - idleCount };
+  }
+
+  /** Asks the database how much there is. */
+  measure(): Promise<StoreMeasures> {
+    return translated(measureStore(this.#control));
   }
 
   /** Writes that wait get their outcome first. Idempotent; the database stays open. */
@@ -215,6 +240,7 @@ export class PostgresStore implements Store {
     await this.#batcher.close();
     await this.#builder.stop();
     this.#counter.close();
+    this.#bounds.close();
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();

@@ -164,35 +164,35 @@ export function orderBy(columns: readonly SortColumn[]): string {
 }
 
 /**
- * What comes after a position: a chain of "equal so far, and beyond here", with branches for null,
- * which is the least of all values. `values` are those of the position, one a column.
+ * What comes after a position, as conditions in the order of the list, each of them one range of the order's index: an OR of them would be none.
+ * Null is the least of all values. `values` are those of the position, one a column.
  */
-export function keysetCondition(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string {
-  const branches: string[] = [];
-  for (const [i, column] of columns.entries()) {
-    const beyond = beyondCondition(column, values[i] ?? null, parameters);
-    if (beyond === undefined) continue;
-    const equal = columns.slice(0, i).map((before, j) => equalCondition(before, values[j] ?? null, parameters));
-    branches.push([...equal, beyond].join(' AND '));
-  }
-  const chain = `(${branches.map((branch) => `(${branch})`).join(' OR ')})`;
-  const start = startCondition(columns[0], values[0] ?? null, parameters);
-  return start === undefined ? chain : `${start} AND ${chain}`;
+export function keysetBranches(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string[] {
+  const [column, ...others] = columns;
+  if (column === undefined) return [];
+  const row = rowCondition(columns, values, parameters);
+  if (row !== undefined) return [row];
+  const value = values[0] ?? null;
+  const rest = keysetBranches(others, values.slice(1), parameters);
+  // Bound only where it is used: PostgreSQL refuses a parameter that stands nowhere.
+  const equal = rest.length === 0 || value === null ? `${column.sql} IS NULL` : `${column.sql} = ${parameters.bind(value, column.type)}`;
+  return [...rest.map((branch) => `${equal} AND ${branch}`), ...beyond(column, value, parameters)];
 }
 
-function equalCondition({ sql, type }: SortColumn, value: unknown, parameters: Parameters): string {
-  return value === null ? `${sql} IS NULL` : `${sql} = ${parameters.bind(value, type)}`;
+/**
+ * All that comes after a position as one comparison of rows, from which an index scan starts at the very position, however many objects share its first value.
+ * Possible where all columns go one way, and no null comes after the position: going up, nulls are before it, and compare as unknown.
+ */
+function rowCondition(columns: readonly SortColumn[], values: readonly unknown[], parameters: Parameters): string | undefined {
+  const descending = columns[0]?.descending ?? false;
+  const fits = columns.every((column, i) => column.descending === descending && (values[i] ?? null) !== null && !(descending && column.nullable));
+  if (!fits) return undefined;
+  const position = columns.map(({ type }, i) => parameters.bind(values[i], type));
+  return `(${columns.map(({ sql }) => sql).join(', ')}) ${descending ? '<' : '>'} (${position.join(', ')})`;
 }
 
-function beyondCondition({ sql, type, nullable, descending }: SortColumn, value: unknown, parameters: Parameters): string | undefined {
-  if (value === null) return descending ? undefined : `${sql} IS NOT NULL`;
-  if (!descending) return `${sql} > ${parameters.bind(value, type)}`;
-  const below = `${sql} < ${parameters.bind(value, type)}`;
-  return nullable ? `(${below} OR ${sql} IS NULL)` : below;
-}
-
-/** The same for the first column alone, with equality: this is what an index scan starts from. */
-function startCondition(column: SortColumn | undefined, value: unknown, parameters: Parameters): string | undefined {
-  if (column === undefined || value === null || (column.descending && column.nullable)) return undefined;
-  return `${column.sql} ${column.descending ? '<=' : '>='} ${parameters.bind(value, column.type)}`;
+function beyond({ sql, type, nullable, descending }: SortColumn, value: unknown, parameters: Parameters): string[] {
+  if (value === null) return descending ? [] : [`${sql} IS NOT NULL`];
+  if (!descending) return [`${sql} > ${parameters.bind(value, type)}`];
+  return [`${sql} < ${parameters.bind(value, type)}`, ...(nullable ? [`${sql} IS NULL`] : [])];
 }

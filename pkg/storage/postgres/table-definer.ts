@@ -11,7 +11,10 @@ import { indexName, sqlType, tableName, type Column, type Table } from './table.
 const definitionLock = 818;
 /** Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries again. */
 const lockWait = 200;
-const lockTries = 300;
+/** Longer than a list may hold its snapshot. Milliseconds. */
+const patience = 120_000;
+/** Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up. Milliseconds. */
+const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
 /** Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst of writes. */
 const ginOptions = 'WITH (fastupdate = off)';
 
@@ -128,7 +131,7 @@ export class TableDefiner {
   async #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect();
     try {
-      await client.query(`BEGIN`);
+      await client.query(begin);
       await client.query(`SELECT pg_advisory_xact_lock(${definitionLock})`);
       const result = await work(client);
       await client.query('COMMIT');
@@ -144,13 +147,13 @@ export class TableDefiner {
   }
 }
 
-/** For about two minutes: longer than a list may hold its snapshot. */
 async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
+  const deadline = performance.now() + patience;
+  for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isLockTimeout(error) || tries === lockTries) throw error;
+      if (!isLockTimeout(error) || performance.now() > deadline) throw error;
       await delay(lockWait);
     }
   }

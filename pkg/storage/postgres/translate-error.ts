@@ -1,9 +1,13 @@
+import { types } from 'node:util';
 import { StorageError } from '../storage-error.ts';
 import { classifyFailure, isStatementTimeout } from './database-failure.ts';
 
+/** Faults of ours, and what was given up. */
+const notOfDatabase = new Set(['TypeError', 'RangeError', 'AbortError']);
+
 /** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
 export function translateError(error: unknown): unknown {
-  if (error instanceof StorageError || !(error instanceof Error) || error instanceof TypeError || error instanceof RangeError || error.name === 'AbortError') return error;
+  if (error instanceof StorageError || !types.isNativeError(error) || notOfDatabase.has(error.name)) return error;
   if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
   const failure = classifyFailure(error);
   if (failure === 'split') {

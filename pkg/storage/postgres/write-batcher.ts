@@ -26,6 +26,14 @@ export class WriteBatcher {
     this.#outageLimit = outageLimit;
   }
 
+  get queueLength(): number {
+    return this.#waiting.length;
+  }
+
+  get queueBytes(): number {
+    return this.#waitingBytes;
+  }
+
   /** The write's outcome comes through its own `done` or `failed`. */
   add(write: PendingWrite): void {
     if (this.#closed) throw new StorageError('Unavailable', 'the store is closed');
@@ -55,7 +63,7 @@ export class WriteBatcher {
 
   /** After an outage, what waited through it is not sent any more: its writer has been told to try again. */
   #dropStale(): void {
-    const oldest = Date.now() - this.#outageLimit;
+    const oldest = performance.now() - this.#outageLimit;
     if ((this.#waiting[0]?.since ?? oldest) >= oldest) return;
     const stale = this.#waiting.filter(({ since }) => since < oldest);
     this.#waiting = this.#waiting.filter(({ since }) => since >= oldest);

@@ -92,6 +92,8 @@ const cases: Case[] = [
   ].flatMap((field) => [{ fields: [field] }, { fields: [field], sort: ['spec.owner,desc', 'spec.rank'] }]),
   ...indexes.filter(({ multi }) => !multi).flatMap(({ name }) => [{ sort: [name] }, { sort: [`${name},desc`] }, { sort: [`${name},desc`], namespace: 'green' }]),
   { sort: ['metadata.name', 'spec.owner,desc'] },
+  // Nothing follows a null at the very end of the order.
+  { sort: ['metadata.namespace', 'metadata.name', 'spec.owner,desc'] },
   { sort: ['spec.owner', 'metadata.namespace,desc', 'spec.rank,desc'] },
   { labels: ['app'], fields: ['spec.rank>-2', 'spec.tags=t2'], sort: ['spec.weight', 'metadata.creationTimestamp,desc'] },
 ];

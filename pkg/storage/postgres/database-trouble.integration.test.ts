@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client } from 'pg';
+import { Database, silentLog } from '#pkg/database/index';
+import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import type { Change } from '../change.ts';
+import type { StorageErrorCode } from '../storage-error.ts';
+import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
+import { PostgresStore } from './postgres-store.ts';
+
+const model = sampleModel('troubled');
+const resource = resourceOf(model);
+const page = { selector: { labels: [], fields: [] }, sort: [], page: 1, size: 10, exactTotal: false, exactTotalLimit: 10 };
+let testDatabase: TestDatabase;
+let database: Database;
+let store: PostgresStore;
+let operator: Database;
+let session: Client;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const { connection } = testDatabase;
+  [database, operator] = await Promise.all([Database.connect({ connection, log: silentLog, connectionTimeoutMs: 1000 }), Database.connect({ connection, log: silentLog, poolSize: 1 })]);
+  store = await PostgresStore.open({ database, log: silentLog, readTimeout: 300, outageLimit: 1000 });
+  session = await operator.newClient();
+  await store.ensureModel(model);
+  await store.write(createOf(model, sampleObject('there')));
+});
+
+afterAll(async () => {
+  await store.close();
+  await database.close();
+  await operator.close();
+  await testDatabase.drop();
+});
+
+/** Every insertion into the log fails with this code until `mend`. */
+async function breakWrites(code: string): Promise<void> {
+  await session.query(
+    `CREATE OR REPLACE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'trouble' USING ERRCODE = '${code}'; END $$;
+     CREATE TRIGGER trouble BEFORE INSERT ON platform.change_log FOR EACH ROW EXECUTE FUNCTION trouble()`,
+  );
+}
+
+test.each<[string, string, StorageErrorCode]>([
+  ['disk full', '53100', 'Unavailable'],
+  ['out of memory', '53200', 'Unavailable'],
+  ['a standby', '25006', 'Unavailable'],
+  ['a disk that fails', '58030', 'Unavailable'],
+  ['statements over their time', '57014', 'Timeout'],
+  ['deadlock after deadlock', '40P01', 'Timeout'],
+])('writes meet %s, and go on when it is over', async (reason, code, expected) => {
+  await breakWrites(code);
+  const name = `w-${code.toLowerCase()}`;
+  const failed = await Promise.allSettled([0, 1, 2].map((i) => store.write(createOf(model, sampleObject(`${name}-${i}`, { spec: { slug: reason } })))));
+  for (const outcome of failed) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: expected } });
+  await session.query('DROP TRIGGER trouble ON platform.change_log');
+  expect(await store.write(createOf(model, sampleObject(name)))).toMatchObject({ name });
+  expect(await store.get(resource, { namespace: '', name: `${name}-0` })).toBeUndefined();
+});
+
+test('reads behind a lock give up, and go on when it is gone', async () => {
+  const { rows } = await session.query<{ id: number }>("SELECT id FROM platform.models WHERE resource = 'troubled'");
+  await session.query(`BEGIN; LOCK TABLE platform.m_${rows[0]!.id} IN ACCESS EXCLUSIVE MODE`);
+  const reads = [store.get(resource, { namespace: '', name: 'there' }), store.page(resource, page), store.chunk(resource, { ...page, limit: 10 }), store.stream(resource, { ...page, order: 'sort' })];
+  for (const outcome of await Promise.allSettled(reads)) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'Timeout' } });
+  await session.query('ROLLBACK');
+  expect((await store.page(resource, page)).total).toBeGreaterThan(0);
+});
+
+test('a database that takes no connections makes everything wait no longer than its limit, and is found again', async () => {
+  const told: Change[] = [];
+  await store.changes.catchUp();
+  const stop = store.changes.subscribe((changes) => told.push(...changes));
+  const away = await Database.connect({ connection: { ...testDatabase.connection, database: 'postgres' }, log: silentLog, poolSize: 1 });
+  const allow = (allowed: boolean): Promise<unknown> => away.pool.query(`ALTER DATABASE ${testDatabase.name} ALLOW_CONNECTIONS ${allowed}`);
+  await allow(false);
+  await session.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()');
+  const tried: Promise<unknown>[] = [
+    store.get(resource, { namespace: '', name: 'there' }),
+    store.page(resource, page),
+    store.stream(resource, { ...page, order: 'sort' }),
+    store.write(createOf(model, sampleObject('lost'))),
+    store.indexStates(resource),
+    store.ensureModel(sampleModel('another')),
+    store.changes.catchUp(),
+    store.ping(),
+    store.exclusively('anything', async () => undefined),
+    store.compact({ minAge: 0, maxSize: 0, claimAge: 0 }),
+  ];
+  for (const outcome of await Promise.allSettled(tried)) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StorageError' } });
+    expect(['Unavailable', 'Timeout']).toContain((outcome as { reason: { code: string } }).reason.code);
+  }
+  await allow(true);
+  await away.close();
+  const written = await store.write(createOf(model, sampleObject('found')));
+  expect(await store.get(resource, { namespace: '', name: 'found' })).toEqual(written);
+  await store.changes.catchUp();
+  expect(told.map(({ name }) => name)).toEqual(['found']);
+  stop();
+});
