@@ -10,15 +10,25 @@ export function apiHttpOptions(options: Options): ApiHttpOptions {
     host: options['svc.server.host'],
     port: options['svc.server.port'],
     requestTimeoutMs,
+    slowRequestMs: options['svc.log.slow-request'],
     allowedOrigins: options['svc.http.cors.allowed-origins'],
     limits: {
       connections: options['svc.http.max-connections'],
+      connectionsPerAddress: options['svc.http.max-connections-per-address'],
+      requestsPerConnection: options['svc.http.max-requests-per-connection'],
+      urlBytes: options['svc.http.max-url-size'],
+      headerBytes: options['svc.http.max-header-size'],
+      headerCount: options['svc.http.max-headers'],
+      headersTimeoutMs: options['svc.http.header-timeout'],
+      keepAliveTimeoutMs: options['svc.http.idle-timeout'],
       // A connection on which an answer is still awaited must not be taken for a stalled one.
-      stallTimeoutMs: Math.max(STALL_TIMEOUT_MS, requestTimeoutMs * 2),
+      stallTimeoutMs: Math.max(STALL_TIMEOUT_MS, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
     },
     maxInFlight: {
       ...limit('total', options['svc.http.max-in-flight']),
       ...limit('perUser', options['svc.http.max-in-flight-per-user']),
+      maxWaitMs: options['svc.http.max-wait'],
+      ...limit('watches', options['svc.http.max-watches']),
       ...limit('watchesPerUser', options['svc.http.max-watches-per-user']),
     },
   };

@@ -8,8 +8,8 @@ export async function migrate({ options }: LoadedOptions): Promise<number> {
   const log = newLogger(options['svc.log.level']);
   const teardown = new Teardown(log);
   try {
-    const database = await openPlatformDatabase(options, log, teardown);
-    await openStorage(database, options, log, teardown);
+    const database = await openPlatformDatabase(options, { log, teardown });
+    await openStorage(database, options, { log, teardown });
     log.info({}, 'the database is up to date');
   } finally {
     await teardown.run();

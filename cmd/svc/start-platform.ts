@@ -1,12 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { collectDefaultMetrics, Registry as MetricsRegistry } from 'prom-client';
 import type { Logger } from 'pino';
 import { ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
 import { ApiServer, createPlatformRegistry, documentEndpoints, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { PlatformMetrics } from './metrics/platform-metrics.ts';
 import { openPlatformDatabase, openStorage } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
@@ -27,19 +27,23 @@ export interface Platform extends Running {
 export async function startPlatform(options: Options, log: Logger): Promise<Platform> {
   const teardown = new Teardown(log);
   try {
-    const database = await openPlatformDatabase(options, log, teardown);
-    const server = newApiServer(options, log);
+    const metrics = new PlatformMetrics(log);
+    const database = await openPlatformDatabase(options, { log, teardown, observer: metrics.database });
+    metrics.database.showPools(() => database.poolStates());
+    const server = new ApiServer({ svcVersion: svcVersion(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
     const stopServer = (): Promise<void> => server.stop(drainTimes(options));
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const address = await listen(server, options);
-    const store = await openStorage(database, options, log, teardown);
+    const store = await openStorage(database, options, { log, teardown, observer: metrics.store });
+    metrics.store.show(store);
     const tokens = new TokenStore(database);
     const tokenFile = await prepareAdminToken(options, tokens, log);
-    const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'] });
+    const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches });
+    metrics.showModels(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
-    startMaintenance(options, { store, log, teardown });
-    server.serve(apiParts(options, { store, registry, tokens }));
+    startMaintenance(options, { store, log, teardown, metrics });
+    server.serve(apiParts(options, { store, registry, tokens, metrics }));
     // Once more, so that it stops before what it uses.
     teardown.add('server', stopServer);
     return { address, tokenFile, failed: store.rewound.then(() => 'the database was restored or failed over: what this process knows may never have happened'), stop: () => teardown.run() };
@@ -57,24 +61,25 @@ async function prepareAdminToken(options: Options, tokens: TokenStore, log: Logg
   return file;
 }
 
-function startMaintenance(options: Options, { store, log, teardown }: { store: Store; log: Logger; teardown: Teardown }): void {
+function startMaintenance(options: Options, { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics }): void {
   const limits = { minAge: options['svc.storage.log-min-age'], maxSize: options['svc.storage.log-max-size'], claimAge: CLAIM_AGE_MS };
-  const maintenance = new Maintenance({ store, limits, log });
+  const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());
 }
 
-function newApiServer(options: Options, log: Logger): ApiServer {
-  const metrics = new MetricsRegistry();
-  collectDefaultMetrics({ register: metrics });
-  return new ApiServer({ svcVersion: svcVersion(), log, metrics, http: apiHttpOptions(options) });
+interface Made {
+  store: Store;
+  registry: PlatformRegistry;
+  tokens: TokenStore;
+  metrics: PlatformMetrics;
 }
 
-function apiParts(options: Options, { store, registry, tokens }: { store: Store; registry: PlatformRegistry; tokens: TokenStore }): ApiParts {
+function apiParts(options: Options, { store, registry, tokens, metrics }: Made): ApiParts {
   return {
     registry,
     store,
-    authenticator: new BearerAuthenticator(new PersonalTokenAuthenticator(tokens)),
+    authenticator: new BearerAuthenticator(new PersonalTokenAuthenticator(metrics.countLookups(tokens))),
     authorizer: new MastersAuthorizer(),
     endpointGroups: documentEndpoints({ registry, svcVersion: svcVersion() }),
     readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }],
@@ -82,7 +87,8 @@ function apiParts(options: Options, { store, registry, tokens }: { store: Store;
       maxPageSize: options['svc.api.max-page-size'],
       maxChunkSize: options['svc.api.max-chunk-size'],
       bodyLimit: options['svc.api.max-body-size'],
-      bodyTimeoutMs: options['svc.api.request-timeout'],
+      bodyTimeoutMs: options['svc.http.body-timeout'],
+      watchObserver: metrics.watches,
     },
   };
 }

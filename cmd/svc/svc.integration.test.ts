@@ -137,6 +137,33 @@ describe('svc serve', () => {
     expect(program.stdout).not.toContain('"level":"error"');
   });
 
+  test('shows the metrics that the documentation lists, and no others, and follows a request through its log', async () => {
+    const { program, url, token } = await start(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug']);
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
+    const { headers } = as(token);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const created = await fetch(`${url}/api/v1/namespaces`, { method: 'POST', body, headers: { ...headers, 'x-request-id': 'follow-me', traceparent } });
+    expect([created.status, created.headers.get('x-request-id')]).toEqual([201, 'follow-me']);
+    const { metadata } = (await created.json()) as { metadata: { resourceVersion: string } };
+
+    const text = await (await fetch(`${url}/metrics`, as(token))).text();
+    const shown = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(process|nodejs)_/.test(name));
+    const documentation = await readFile(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
+    const documented = [...documentation.matchAll(/^\| `((?:http|db|svc)_[a-z_]+)`/gm)].map(([, name]) => name!);
+    expect(shown.toSorted()).toEqual([...new Set(documented)].toSorted());
+    expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
+    expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
+    expect(text).toMatch(/^svc_token_lookups_total\{result="found"\} [1-9]/m);
+    expect(text).toMatch(/^db_client_operation_duration_seconds_count\{.*db_query_summary="token-owner".*\} [1-9]/m);
+    expect(text).toMatch(/^http_server_request_duration_seconds_count\{.*http_route="\/api\/\{version\}\/\{resource\}".*verb="create"\} 1/m);
+
+    const request = await program.line('request');
+    expect(request).toMatchObject({ requestId: 'follow-me', traceId: '0af7651916cd43dd8448eb211c80319c', status: 201 });
+    const written = program.lines().find(({ msg, requestId }) => msg === 'written' && requestId === 'follow-me');
+    expect(written).toMatchObject({ revision: Number(metadata.resourceVersion) });
+    expect(program.lines()).toContainEqual(expect.objectContaining({ msg: 'batch', batch: written!['batch'], writes: 1 }));
+  });
+
   test('is stopped at once by a second signal, whatever is under way', async () => {
     const { program, url, token } = await start(join(folder, 'second-signal'), [onUrl()]);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');

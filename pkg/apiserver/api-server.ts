@@ -8,13 +8,13 @@ import {
   findEndpointGroup,
   healthEndpoints,
   HttpServer,
+  InFlightLimits,
   isOpenEndpoint,
   withAuthentication,
   withAuthorization,
   withCors,
   withImpersonationRefused,
   withLogging,
-  withMaxInFlight,
   withMetrics,
   withRequestId,
   withSecurityHeaders,
@@ -33,6 +33,8 @@ import type { Store } from '#pkg/storage/index';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
+import { observeLimits } from './metrics/observe-limits.ts';
+import { showConnections } from './metrics/show-connections.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
 /** What the server needs to listen. */
@@ -63,16 +65,20 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
   host: string;
   /** 0 takes a free one. */
   port: number;
-  /** Requests under way; a limit left out is no limit. */
-  maxInFlight?: Omit<MaxInFlight, 'isExempt'>;
+  /** Requests and watches under way; a limit left out is no limit. */
+  maxInFlight?: Omit<MaxInFlight, 'isExempt' | 'observer'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
+  /** From here on a request is logged as slow. Default 1 s. */
+  slowRequestMs?: number;
   /** Origins whose pages may call the API. Default none. */
   allowedOrigins?: readonly string[];
 }
 
 /** Asked by who would end the process if they went unanswered. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
+/** Asked by who wants to see why everything else is refused. */
+const metricsPath = '/metrics';
 
 /**
  * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API of the models.
@@ -87,10 +93,12 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     this.options = options;
     this.handler = startingHandler(options);
+    showConnections(options.metrics, () => this.server.connections);
     const { tls, limits } = options.http;
     this.server = new HttpServer({
       handler: (context) => this.handler(context),
       log: options.log,
+      isProbe: (path) => probes.has(path),
       ...(tls === undefined ? {} : { tls }),
       ...(limits === undefined ? {} : { limits }),
     });
@@ -131,20 +139,20 @@ function apiHandler(options: ApiServerOptions & ApiParts): Handler {
   const groups = allGroups(options);
   const isExempt = ({ path }: RequestInfo): boolean => probes.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
-  const { total, ...perUser } = http.maxInFlight ?? {};
+  const limits = new InFlightLimits({ ...http.maxInFlight, isExempt: ({ path }) => probes.has(path) || path === metricsPath, observer: observeLimits({ log, registry: metrics, waiting: () => limits.waiting }) });
   return chain(
     [
       withRequestId(),
       withSecurityHeaders(),
-      withLogging(log),
-      withMetrics({ registry: metrics, isKnownGroup: knownGroups(registry) }),
+      withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
+      withMetrics({ registry: metrics, scheme: http.tls === undefined ? 'http' : 'https' }),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
-      withMaxInFlight({ ...(total === undefined ? {} : { total }), isExempt }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
+      limits.beforeAuthentication,
       withImpersonationRefused(),
       withAuthentication(authenticator, open),
-      withMaxInFlight(perUser),
+      limits.perUser,
       withAuthorization(authorizer, open),
     ],
     dispatch(groups, withDiscovery(registry)(resourceHandler({ registry, ...(options.handlers === undefined ? {} : { options: options.handlers }) }))),
@@ -165,18 +173,5 @@ function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, metric
       yield* own;
       yield* endpointGroups;
     },
-  };
-}
-
-/** Kept until the registry changes: it is asked for every request. */
-function knownGroups(registry: ModelRegistry): (group: string) => boolean {
-  let generation: number | undefined;
-  let groups = new Set<string>();
-  return (group) => {
-    if (generation !== registry.generation) {
-      generation = registry.generation;
-      groups = new Set(registry.models().map(({ model }) => model.group));
-    }
-    return groups.has(group);
   };
 }

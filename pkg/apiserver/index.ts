@@ -6,5 +6,6 @@ export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } 
 export { MastersAuthorizer } from './authorization/masters-authorizer.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/handler-options.ts';
 export { Maintenance } from './maintenance/maintenance.ts';
+export type { WatchObserver } from './informer-bus/watch-observer.ts';
 export { documentEndpoints } from './openapi/document-endpoints.ts';
 export * from './registry/index.ts';

@@ -30,6 +30,9 @@ export function checkRequest(request: IncomingMessage, limits: RequestLimits): S
     else if (name.length === 14 && name.toLowerCase() === 'content-length') lengths += 1;
   }
   if (size > limits.headerBytes) return newHeadersTooLarge();
+  const coding = headers['transfer-encoding'];
+  // Node takes `gzip, chunked` for chunked, and would hand on the compressed bytes as the body. A client's mistake is no 501 here.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return newBadRequest('the only Transfer-Encoding that is understood is "chunked"');
   if (hosts > 1 || authorizations > 1 || lengths > 1) return newBadRequest('Host, Authorization and Content-Length may be sent once only');
   if (hosts === 0 && request.httpVersion === '1.1') return newBadRequest('the Host header is missing');
   if (headers.upgrade !== undefined && headers.upgrade.toLowerCase() !== 'h2c') return newBadRequest('this server does not upgrade connections');

@@ -24,6 +24,7 @@ export function expressHandler(groups: Iterable<EndpointGroup>): Handler {
   return async (context) => {
     const group = findEndpointGroup(groups, context.info.path);
     if (group === undefined) throw newUnknownPath();
+    context.route = group.prefix;
     let app = apps.get(group);
     if (app === undefined) {
       app = newApp(group);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -16,8 +17,8 @@ afterEach(async () => {
   started = [];
 });
 
-async function start(handler: Handler = ok, limits: Partial<HttpServerLimits> = {}): Promise<TestServer> {
-  const server = await startTestServer(handler, { limits });
+async function start(handler: Handler = ok, limits: Partial<HttpServerLimits> = {}, isProbe: (path: string) => boolean = () => false): Promise<TestServer> {
+  const server = await startTestServer(handler, { limits, isProbe });
   started.push(server);
   return server;
 }
@@ -63,6 +64,8 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     ['two equal Authorization', 400, `${get}authorization: Bearer a\r\nAUTHORIZATION: Bearer a\r\n\r\n`],
     ['two Content-Length', 400, `${post}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`],
     ['two lengths of one body', 400, `${post}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+    ['a coding before chunked', 400, `${post}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['chunked twice', 400, `${post}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['chunked not last', 400, `${post}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n`],
     ['a negative length', 400, `${post}Content-Length: -1\r\n\r\n`],
     ['a folded header', 400, `${get}X: a\r\n b: c\r\n\r\n`],
@@ -70,7 +73,7 @@ describe('a request that is not honest HTTP gets a Status and a closed connectio
     ['a blank before the colon', 400, `${get}X : a\r\n\r\n`],
     ['an upgrade', 400, `${get}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`],
     ['a path that is not plain', 400, 'GET /a%2Fb HTTP/1.1\r\nHost: h\r\n\r\n'],
-    ['absolute form', 400, 'GET http://h/livez HTTP/1.1\r\nHost: h\r\n\r\n'],
+    ['absolute form with a user', 400, 'GET http://a@h/livez HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['a proxy request', 400, 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n'],
     ['an unknown Expect', 417, `${post}Expect: magic\r\nContent-Length: 1\r\n\r\n`],
     ['a long URL', 414, `GET /${'a'.repeat(70_000)} HTTP/1.1\r\nHost: h\r\n\r\n`],
@@ -103,6 +106,58 @@ test.each([
   expect(headers['cache-control']).toBe('no-cache, private');
 });
 
+test('a target in absolute form is served as its path', async () => {
+  const { raw } = await start((context) => sendJson(context, 200, JSON.stringify([context.info.path, context.query.get('a'), context.request.url])));
+  const answer = await raw('GET http://other:1/apis?a=b HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
+  expect(answer).toMatch(/\["\/apis","b","\/apis\?a=b"\]$/);
+});
+
+describe('what cannot be read behind a whole request leaves its answer alone, and ends the connection', () => {
+  test.each([
+    ['garbage', 'nonsense\r\n\r\n', 1],
+    ['a head that is too large', `GET / HTTP/1.1\r\nX: ${'a'.repeat(200_000)}\r\n\r\n`, 1],
+    ['garbage behind a second request', `${get}\r\nnonsense\r\n\r\n`, 2],
+  ])('%s', async (_reason, rest, answers) => {
+    const parsed = gate();
+    const { raw } = await start(async (context) => {
+      // By then the parser has seen all there is.
+      setImmediate(parsed.open);
+      await parsed.opened;
+      await ok(context);
+    });
+    const answer = await raw(`${get}\r\n${rest}`);
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: answers }, () => 'HTTP/1.1 200'));
+  });
+
+  test('also where the answer has begun', async () => {
+    const begun = gate<RequestContext>();
+    const { open } = await start(async (context) => {
+      context.response.writeHead(200, { 'Content-Length': 2 }).write('a');
+      begun.open(context);
+      await new Promise((resolve) => {
+        context.response.once('close', resolve);
+      });
+    });
+    const socket = await open();
+    socket.write(`${get}\r\n`);
+    const { request, response } = await begun.opened;
+    const before = request.socket.bytesRead;
+    socket.write('nonsense\r\n\r\n');
+    while (request.socket.bytesRead === before) {
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    response.end('b');
+    expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nab$/);
+  });
+
+  test('but garbage within its body is a 400', async () => {
+    const { raw } = await start(echo);
+    expect(await raw(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
 test('an upgrade to h2c, which some clients offer with every request, is passed over', async () => {
   const { raw } = await start();
   expect(await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 /);
@@ -113,11 +168,44 @@ test('headers that do not arrive are 408', async () => {
   expect(await raw('GET /livez HTTP/1.1\r\nHost: h\r\n')).toMatch(/^HTTP\/1.1 408 [^]*"code":408/);
 });
 
-test('connections beyond the limit are closed', async () => {
-  const { open } = await start(ok, { connections: 1 });
-  const first = await open();
-  expect(await readAll(await open())).toBe('');
-  first.destroy();
+describe('connections beyond the limit', () => {
+  const isProbe = (path: string): boolean => path === '/livez';
+
+  test('may ask for a probe, once, and hear of anything else that they are too many', async () => {
+    const { open, raw, server } = await start(ok, { connections: 1 }, isProbe);
+    const first = await open();
+    expect(await raw(`${get}\r\n`)).toMatch(/^HTTP\/1.1 200 [^]*\r\nConnection: close\r\n/i);
+    const refused = await raw('GET /x HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(refused).toMatch(/^HTTP\/1.1 429 [^]*too many connections/);
+    expect(refused).toMatch(/\r\nRetry-After: 1\r\n/i);
+    expect(refused).toMatch(/\r\nConnection: close\r\n/i);
+    expect(server.connections.refused).toEqual({ total: 2, address: 0 });
+    first.destroy();
+  });
+
+  test('cannot keep probes out by saying nothing', async () => {
+    const { open, raw } = await start(ok, { connections: 1 }, isProbe);
+    const first = await open();
+    const silent: Promise<string>[] = [];
+    for (let i = 0; i < 200; i += 1) silent.push(readAll(await open().catch(() => first)));
+    for (let i = 0; i < 3; i += 1) expect(await raw(`${get}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+    first.destroy();
+  });
+
+  test('of one address are closed, where that is limited', async () => {
+    const { open, server } = await start(ok, { connectionsPerAddress: 1 });
+    const first = await open();
+    expect(await readAll(await open())).toBe('');
+    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1 } });
+    first.destroy();
+  });
+});
+
+test('a connection has no more requests than it may', async () => {
+  const { raw } = await start(ok, { requestsPerConnection: 2 });
+  const answers = await raw(`${get}\r\n`.repeat(2));
+  expect(answers.match(/HTTP\/1.1 200 /g)).toHaveLength(2);
+  expect(answers.match(/\r\nConnection: close\r\n/gi)).toHaveLength(1);
 });
 
 test('an idle connection is closed after its time, and so is one whose handler answered nothing', async () => {
@@ -210,6 +298,35 @@ describe('close', () => {
     expect(performance.now() - before).toBeLessThan(5000);
   });
 
+  test('under load breaks no connection of a client that heeds "Connection: close"', async () => {
+    const { server, port } = await start(async (context) => {
+      await new Promise(setImmediate);
+      await sendJson(context, 200, 'x'.repeat(1000));
+    });
+    let answers = 0;
+    const enough = gate();
+    /** Resolves with how the client's connection ended. */
+    const client = async (): Promise<string> => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      try {
+        for (;;) {
+          const connection = await answerOf(port, agent);
+          answers += 1;
+          if (answers === 500) enough.open();
+          if (connection === 'close') return 'told to close';
+        }
+      } catch (error) {
+        return String(error);
+      } finally {
+        agent.destroy();
+      }
+    };
+    const clients = Array.from({ length: 50 }, client);
+    await enough.opened;
+    await server.close({ drainTimeoutMs: 20_000 });
+    expect(new Set(await Promise.all(clients))).toEqual(new Set(['told to close']));
+  });
+
   test('aborts what does not finish in time, and lets it say so', async () => {
     const begun = gate<RequestContext>();
     const { server, raw } = await start(async (context) => {
@@ -299,3 +416,13 @@ test('speaks https, and survives a client that does not', async () => {
   secure.destroy();
   await server.close({ drainTimeoutMs: 1000 });
 });
+
+/** Sends a GET and reads the answer; resolves with its Connection header. */
+function answerOf(port: number, agent: Agent): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: '127.0.0.1', port, agent, path: '/x' }, (response) => {
+      response.on('error', reject).on('end', () => resolve(response.headers.connection)).resume();
+    });
+    request.on('error', reject).end();
+  });
+}

@@ -1,18 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { newBadRequest, newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
+import { newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
-import { answerParseError, answerRaw } from './raw-answer.ts';
+import { ConnectionLimits, reservedConnections, type ConnectionLimitsOptions } from './connection-limits.ts';
+import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { hasBody } from './read-body.ts';
 import type { Handler } from './request-context.ts';
 import { ServerRequestContext } from './server-request-context.ts';
 
-export interface HttpServerLimits extends RequestLimits {
-  /** Default 10 000; a connection beyond is closed at once. */
-  connections: number;
+export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
   /** For the headers of a request to arrive; default 30 s. */
   headersTimeoutMs: number;
   /** For an idle connection; default 75 s, longer than the clients' own, so that they do not send into a closing one. */
@@ -30,6 +30,8 @@ export interface HttpServerOptions {
   /** PEM; with it the server speaks https. */
   tls?: { key: string | Buffer; cert: string | Buffer };
   limits?: Partial<HttpServerLimits>;
+  /** What a connection beyond the limit may still ask, by its path. Default: nothing. */
+  isProbe?: (path: string) => boolean;
 }
 
 const defaultLimits: HttpServerLimits = {
@@ -37,14 +39,22 @@ const defaultLimits: HttpServerLimits = {
   headerBytes: 32 * 1024,
   headerCount: 256,
   connections: 10_000,
+  connectionsPerAddress: 0,
+  requestsPerConnection: 0,
   headersTimeoutMs: 30_000,
   keepAliveTimeoutMs: 75_000,
   stallTimeoutMs: 120_000,
   lingerMs: 1000,
 };
 
+/** Connections the system holds until they are accepted, one a turn of the event loop: clients may come back all at once. */
+const backlog = 4096;
 /** How long an aborted request may take to come to its end before `close` no longer waits for it. */
 const settleMs = 1000;
+/** While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a request on its way. */
+const longestFarewellMs = 1000;
+/** For connections that are made but not yet accepted when a drain begins. */
+const longestBacklogMs = 500;
 /** After the time limit of a drain, for the answers that say so. */
 const lastWordsMs = 250;
 
@@ -54,18 +64,26 @@ export class HttpServer {
   private readonly log: Logger;
   private readonly limits: HttpServerLimits;
   private readonly server: Server;
+  private readonly isProbe: (path: string) => boolean;
+  private readonly admitted: ConnectionLimits;
   private readonly drain = new AbortController();
   /** From the first byte of a request until its handler has settled and its response is closed. */
   private readonly inFlight = new Set<ServerRequestContext>();
   /** Connections that have brought no request yet; Node takes them for busy when it closes idle ones. */
   private readonly fresh = new Set<Socket>();
-  private onIdle: (() => void) | undefined;
+  /** Connections whose further bytes are not read as requests. */
+  private readonly broken = new WeakSet<Duplex>();
+  private readonly onIdle = new Set<() => void>();
+  /** The drain no longer waits for what connections that are open might ask. */
+  private isParting = false;
   private closing: Promise<void> | undefined;
 
-  constructor({ handler, log, tls, limits }: HttpServerOptions) {
+  constructor({ handler, log, tls, limits, isProbe = () => false }: HttpServerOptions) {
     this.handler = handler;
     this.log = log;
     this.limits = { ...defaultLimits, ...limits };
+    this.isProbe = isProbe;
+    this.admitted = new ConnectionLimits(this.limits);
     setMaxListeners(0, this.drain.signal);
     const options: ServerOptions = {
       // Node counts the URL too; checkRequest holds each to its own limit.
@@ -78,11 +96,17 @@ export class HttpServer {
       noDelay: true,
     };
     this.server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    this.server.maxConnections = this.limits.connections;
+    // As many again as are kept for probes: of those some are about to be closed.
+    this.server.maxConnections = this.limits.connections + 2 * reservedConnections;
+    this.server.on('drop', () => this.admitted.countRefused());
     this.server.timeout = this.limits.stallTimeoutMs;
     // Above its count Node drops headers silently, a second Authorization among them.
     this.server.maxHeadersCount = 0;
     this.server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      if (this.admitted.add(socket) === 'none') {
+        socket.destroy();
+        return;
+      }
       this.fresh.add(socket);
       socket.once('close', () => this.fresh.delete(socket));
     });
@@ -93,19 +117,24 @@ export class HttpServer {
     this.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
       void this.serve(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
     this.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerRaw(socket, newBadRequest('this server is no proxy')));
-    this.server.on('clientError', answerParseError);
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
   }
 
   /** Resolves when connections are accepted; port 0 takes a free one. Rejects where the address is taken. */
   listen({ host, port }: { host: string; port: number }): Promise<AddressInfo> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen(port, host, () => {
+      this.server.listen({ port, host, backlog }, () => {
         this.server.off('error', reject);
         this.server.on('error', (error) => this.log.error({ err: error }, 'http server'));
         resolve(this.address);
       });
     });
+  }
+
+  /** Connections open now, and those refused so far. */
+  get connections(): { open: number; refused: { total: number; address: number } } {
+    return { open: this.admitted.count, refused: this.admitted.refused };
   }
 
   /** Throws before `listen` and after `close`. */
@@ -117,6 +146,7 @@ export class HttpServer {
 
   /**
    * Stops accepting, tells watches to end, and waits for requests under way; after `drainTimeoutMs` their signals abort and their sockets are destroyed.
+   * What comes meanwhile on connections that are open is served, and the answer says that it is the connection's last; one that brings nothing for a second is closed.
    * Never rejects; every call returns the same promise.
    */
   close({ drainTimeoutMs }: { drainTimeoutMs: number }): Promise<void> {
@@ -125,35 +155,75 @@ export class HttpServer {
   }
 
   private async drainAndClose(drainTimeoutMs: number): Promise<void> {
-    const closed = new Promise<void>((resolve) => void this.server.close(() => resolve()));
+    const deadline = performance.now() + drainTimeoutMs;
     for (const context of this.inFlight) this.endConnection(context);
     this.drain.abort(newServiceUnavailable('the server is shutting down'));
-    this.server.closeIdleConnections();
-    const idle = this.idle();
-    // What has already arrived is read first, so that no whole request is lost.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    for (const socket of this.fresh) socket.destroy();
-    if (await within(drainTimeoutMs, Promise.all([closed, idle]))) return;
+    await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
+    const closed = this.stopListening();
+    const done = Promise.all([closed, this.idle()]);
+    if (!(await within(Math.min(longestFarewellMs, drainTimeoutMs / 4), closed))) {
+      this.isParting = true;
+      // What has already arrived is read first, so that no whole request is lost.
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      this.server.closeIdleConnections();
+      for (const socket of this.fresh) socket.destroy();
+    }
+    if (await within(Math.max(0, deadline - performance.now()), done)) return;
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Time to say so to whoever still waits for an answer.
-    await within(lastWordsMs, idle);
+    await within(lastWordsMs, this.idle());
     this.server.closeAllConnections();
-    if (!(await within(settleMs, Promise.all([closed, idle])))) {
+    if (!(await within(settleMs, done))) {
       this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');
     }
+  }
+
+  /** Node accepts one connection a turn of the event loop; those the system holds for us would be reset with the listener. */
+  private async acceptWaiting(longestMs: number): Promise<void> {
+    const deadline = performance.now() + longestMs;
+    for (let quietTurns = 0; quietTurns < 3 && performance.now() < deadline; ) {
+      const before = this.admitted.seen;
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      quietTurns = this.admitted.seen === before ? quietTurns + 1 : 0;
+    }
+  }
+
+  /** Resolves when every connection is closed. The http server's own `close` would begin by closing those that are idle. */
+  private async stopListening(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      NetServer.prototype.close.call(this.server, () => resolve());
+    });
+    // Ends its watch over slow headers, which would hold the process.
+    this.server.close();
   }
 
   private idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.inFlight.size === 0) resolve();
-      else this.onIdle = resolve;
+      else this.onIdle.add(resolve);
     });
   }
 
+  /** What cannot be read behind whole requests must not cost them their answers: the connection ends after the last of these. */
+  private endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const waiting = [...this.inFlight].filter(({ request, response }) => request.socket === socket && !response.writableFinished);
+    const last = waiting.at(-1);
+    if (last === undefined || !isParseError(error) || waiting.some(({ request }) => !request.complete)) return answerParseError(error, socket);
+    // The parser says the same of every further byte.
+    if (this.broken.has(socket)) return;
+    this.broken.add(socket);
+    if (last.response.headersSent) last.response.once('close', () => socket.end());
+    else last.response.shouldKeepAlive = false;
+  }
+
   private async serve(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): Promise<void> {
-    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, refusal });
+    const isBeyond = this.admitted.isBeyond(request.socket);
+    const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
+    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, refusal: refused });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;
@@ -163,7 +233,7 @@ export class HttpServer {
       this.afterClose(context);
       if (!running) this.release(context);
     });
-    if (context.rejection !== undefined || this.drain.signal.aborted) this.endConnection(context);
+    if (context.rejection !== undefined || isBeyond || this.drain.signal.aborted || this.admitted.isLastRequest(request.socket)) this.endConnection(context);
     try {
       await this.handler(context);
       if (!response.writableEnded && !response.destroyed) throw new Error('the handler gave no answer');
@@ -180,7 +250,7 @@ export class HttpServer {
     if (!response.writableFinished) context.abort(new ClientGoneError());
     else if (!request.complete && hasBody(request.headers)) this.linger(request);
     // The socket becomes idle after this event.
-    if (this.drain.signal.aborted) setImmediate(() => this.server.closeIdleConnections());
+    if (this.isParting) setImmediate(() => this.server.closeIdleConnections());
   }
 
   /** Takes in the rest of an unread body for a moment: a socket closed over unread bytes is reset, and the client may lose the answer. */
@@ -199,9 +269,11 @@ export class HttpServer {
 
   private release(context: ServerRequestContext): void {
     this.inFlight.delete(context);
-    if (this.inFlight.size === 0) this.onIdle?.();
+    if (this.inFlight.size === 0) for (const resolve of this.onIdle) resolve();
   }
 }
+
+const tooManyConnections = newTooManyRequests('too many connections, please try again later');
 
 /** The reason of a signal whose client closed the connection. */
 export class ClientGoneError extends Error {

@@ -6,10 +6,13 @@ import { newHeadersTooLarge } from './check-request.ts';
 
 /** Answers bytes that Node's parser refused: there is no request, hence no context. Of other failures (a reset, a TLS handshake) nobody can be told. */
 export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const code = error.code ?? '';
-  const isRefusal = code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');
-  if (isRefusal && socket.writable && !hasBegunAnswer(socket)) answerRaw(socket, parseFailure(code));
+  if (isParseError(error) && socket.writable && !hasBegunAnswer(socket)) answerRaw(socket, parseFailure(error.code ?? ''));
   else socket.destroy();
+}
+
+/** Was it the parser that failed, or the time for a request's head that ran out? Otherwise it is the connection. */
+export function isParseError({ code = '' }: NodeJS.ErrnoException): boolean {
+  return code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');
 }
 
 /** Writes a Status straight to a socket and closes it. */

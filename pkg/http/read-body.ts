@@ -24,6 +24,8 @@ export async function readBody(context: RequestContext, options: ReadBodyOptions
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
   if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
+  // A small body mostly comes with its head: nothing to wait for, and no need of a timer and listeners.
+  if (request.complete && request.readableLength <= limit) return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   sendContinue(context);
   return await collect(context, limit, timeoutMs);
 }

@@ -16,7 +16,14 @@ export interface RequestContext {
   readonly rejection?: StatusError | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
+  /** With `requestId`, and `traceId` where the client named its trace. */
   readonly log: Logger;
+  /** Of the trace the client says this request belongs to. */
+  readonly traceId: string | undefined;
+  /** The path's pattern, for metrics, where whoever serves it has one of its own. */
+  route: string | undefined;
+  /** How long the request waited for others to end. Milliseconds. */
+  waitedMs: number;
   /** Texts of the `Warning: 299` headers that the answer will carry. */
   readonly warnings: string[];
   /** Aborted when the client is gone, the request timed out, or the server's drain is over. */

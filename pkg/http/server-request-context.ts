@@ -4,9 +4,11 @@ import type { Logger } from 'pino';
 import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
 import { checkRequest, type RequestLimits } from './check-request.ts';
+import { originForm } from './origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
+import { traceIdOf } from './trace-parent.ts';
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -20,6 +22,9 @@ export class ServerRequestContext implements RequestContext {
   readonly rejection: StatusError | undefined;
   user: UserInfo = anonymousUser;
   readonly warnings: string[] = [];
+  readonly traceId: string | undefined;
+  route: string | undefined;
+  waitedMs = 0;
   readonly draining: AbortSignal;
   private readonly serverLog: Logger;
   private requestLog: Logger | undefined;
@@ -33,7 +38,10 @@ export class ServerRequestContext implements RequestContext {
     this.draining = options.draining;
     const sentId = request.headers['x-request-id'];
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
-    const url = request.url ?? '';
+    this.traceId = traceIdOf(request.headers['traceparent']);
+    const url = originForm(request.url ?? '');
+    // For whoever reads the request itself.
+    request.url = url;
     const questionMark = url.indexOf('?');
     const path = questionMark === -1 ? url : url.slice(0, questionMark);
     const method = request.method ?? '';
@@ -52,7 +60,7 @@ export class ServerRequestContext implements RequestContext {
   }
 
   get log(): Logger {
-    this.requestLog ??= this.serverLog.child({ requestId: this.id });
+    this.requestLog ??= this.serverLog.child(logNamesOf(this));
     return this.requestLog;
   }
 
@@ -68,4 +76,9 @@ export class ServerRequestContext implements RequestContext {
     this.abortReason ??= reason;
     this.controller?.abort(this.abortReason);
   }
+}
+
+/** What every log line of a request begins with. */
+export function logNamesOf({ id, traceId }: Pick<RequestContext, 'id' | 'traceId'>): { requestId: string; traceId?: string } {
+  return traceId === undefined ? { requestId: id } : { requestId: id, traceId };
 }

@@ -1,17 +1,19 @@
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { ApiServer, createPlatformRegistry, documentEndpoints, MastersAuthorizer, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import { newPersonalToken, systemAuthenticated, systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
-import { createTestDatabase } from './test-database.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface TestEnvOptions {
   /** API servers on the one database. Default 1. */
   replicas?: number;
   /** Of the generated API: shorter intervals, smaller limits. */
   handlers?: Partial<HandlerOptions>;
+  /** Of every server. Default silent. */
+  log?: Logger;
 }
 
 /** One API server as a client sees it. */
@@ -28,6 +30,8 @@ export interface TestEnv {
   /** The first server's. */
   url: string;
   token: string;
+  /** To the database behind them. */
+  connection: TestDatabase['connection'];
   servers: TestServer[];
   /** fetch on the first server, with the token; a body that is no string goes as JSON. */
   request(path: string, init?: TestRequest): Promise<Response>;
@@ -55,7 +59,7 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
   try {
     for (let i = 0; i < (options.replicas ?? 1); i += 1) {
       const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-      servers.push(await startServer(database, token, options.handlers ?? {}));
+      servers.push(await startServer(database, token, options));
     }
   } catch (error) {
     await stop();
@@ -67,11 +71,10 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
       headers: { authorization: `Bearer ${token}`, ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-  return { url: servers[0]!.url, token, servers, request, stop };
+  return { url: servers[0]!.url, token, connection: testDatabase.connection, servers, request, stop };
 }
 
-async function startServer(database: Database, token: string, handlers: Partial<HandlerOptions>): Promise<TestServer> {
-  const log = pino({ level: 'silent' });
+async function startServer(database: Database, token: string, { handlers = {}, log = pino({ level: 'silent' }) }: TestEnvOptions): Promise<TestServer> {
   const store = await PostgresStore.open({ database, log: silentLog });
   const registry = await createPlatformRegistry({ store, log });
   const server = new ApiServer({ svcVersion: '0.0.0-test', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });

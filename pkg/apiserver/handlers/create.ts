@@ -22,7 +22,7 @@ export async function create(request: ResourceRequest): Promise<void> {
   if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
 
   const write = writeContext(context, options, claim);
-  const object = decodeObject(body, write);
+  const object = await decodeObject(body, write);
   checkTypeMeta(object, kindOf(served));
   object['metadata'] ??= {};
   settleNamespace(object, namespace);

@@ -13,7 +13,8 @@ import { writeContext } from './write-context.ts';
 const narrowing = ['page', 'size', 'limit', 'continue'] as const;
 
 /**
- * DELETE of all objects that the selectors match; the answer lists those deleted or marked.
+ * DELETE of all objects that the selectors match; the answer lists those deleted or marked, as they go, at the revision whose objects were meant.
+ * An answer that breaks off says the truth: what it does not list may be there still.
  * What would narrow a list, and cannot narrow this, is refused: ignored, it would delete more than was asked for.
  */
 export async function deleteCollection(request: ResourceRequest): Promise<void> {
@@ -26,11 +27,10 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
     if (value !== '' && value !== '0') throw newInvalidParameter(name, 'is not supported when a collection is deleted; use selectors');
   }
   const selector = parseSelector(context.query, served);
-  const { write, preconditions } = parseDeleteOptions(context.query, await readObjectBody(request));
+  const { write, preconditions } = await parseDeleteOptions(context.query, await readObjectBody(request));
   if (Object.keys(preconditions).length > 0) throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');
   const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], signal: context.signal };
-  const deleted = await served.storage.deleteCollection(list, writeContext(context, write));
-  const newest = deleted.reduce((max, { revision }) => Math.max(max, revision), 0);
-  const pieces = listPieces(listEnvelope(served, format), newest === 0 ? {} : { resourceVersion: String(newest) }, deleted);
+  const { revision, objects } = await served.storage.deleteCollection(list, writeContext(context, write));
+  const pieces = listPieces(listEnvelope(served, format), { resourceVersion: String(revision) }, objects);
   await sendStream(context, 200, pieces, { contentType: format.type });
 }

@@ -20,10 +20,10 @@ const policies: readonly string[] = ['Background', 'Foreground', 'Orphan'];
  * `gracePeriodSeconds` is checked and means nothing here. Source: metav1.DeleteOptions.
  * @throws StatusError 400 for what is malformed, 422 for values that are not known.
  */
-export function parseDeleteOptions(query: URLSearchParams, body: RawBody): DeleteOptions {
+export async function parseDeleteOptions(query: URLSearchParams, body: RawBody): Promise<DeleteOptions> {
   const write = parseWriteOptions(query, 'DeleteOptions');
   countParameter(query, 'gracePeriodSeconds');
-  const given = body.bytes.length === 0 ? {} : decodeOptions(body);
+  const given = body.bytes.length === 0 ? {} : await decodeOptions(body);
   const dryRun = readDryRun(given);
   const asked = readText(given, 'propagationPolicy') ?? textParameter(query, 'propagationPolicy');
   const orphans = readBoolean(given, 'orphanDependents') ?? booleanParameter(query, 'orphanDependents');
@@ -42,8 +42,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: RawBody): Delet
   };
 }
 
-function decodeOptions(body: RawBody): JsonObject {
-  const { value } = decode(body);
+async function decodeOptions(body: RawBody): Promise<JsonObject> {
+  const { value } = await decode(body);
   if (!isJsonObject(value)) throw newBadRequest('the body of the request must be DeleteOptions');
   const kind = readText(value, 'kind');
   // Clients name the group and version of the resource, of `meta.k8s.io` or of the core group here.

@@ -15,7 +15,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const { context, served } = request;
   const format = objectFormat(context);
   const body = await readObjectBody(request);
-  const { write, preconditions, propagationPolicy } = parseDeleteOptions(context.query, body);
+  const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
   const claim = idempotencyClaim(context, body.bytes, write.dryRun);
   const earlier = claim === undefined ? undefined : await served.storage.recall(claim);
   if (earlier !== undefined) {

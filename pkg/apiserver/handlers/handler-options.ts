@@ -1,3 +1,4 @@
+import { noWatchObserver, type WatchObserver } from '../informer-bus/watch-observer.ts';
 import { defaultWatchOptions, type WatchOptions } from './watch-options.ts';
 
 /** What an operator may set about the generated API. Sizes in bytes, times in milliseconds. */
@@ -11,6 +12,8 @@ export interface HandlerOptions {
   /** For a whole body to arrive. Default 30 s. */
   bodyTimeoutMs: number;
   watch: WatchOptions;
+  /** Hears how watches fare. Default: nobody does. */
+  watchObserver: WatchObserver;
 }
 
 export const defaultHandlerOptions: HandlerOptions = {
@@ -19,4 +22,5 @@ export const defaultHandlerOptions: HandlerOptions = {
   bodyLimit: 3 * 1024 * 1024,
   bodyTimeoutMs: 30_000,
   watch: defaultWatchOptions,
+  watchObserver: noWatchObserver,
 };

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { encodeYaml, formatApiVersion, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { Representation, ServedResource } from '../registry/served-resource.ts';
 import { metadataText, type AnswerFormat } from './answer-format.ts';
@@ -58,22 +57,20 @@ function yamlEnvelope(typeMeta: JsonObject, shown: (text: string) => string): Li
   };
 }
 
-const itemsAtOnce = 50;
-
-/** Some items of a list, in pieces: together they may be larger than a string can be, and in YAML take seconds, in which others have their turn. */
-export async function* itemPieces(envelope: ListEnvelope, items: readonly Representation[], isStart: boolean): AsyncGenerator<string> {
-  for (let from = 0; from < items.length; from += itemsAtOnce) {
-    if (from > 0) await setImmediate();
-    const texts = items.slice(from, from + itemsAtOnce).map(({ text }, position) => envelope.item(text, isStart && from + position === 0));
-    yield texts.join('');
-  }
-}
-
-/** A whole list whose items are at hand. */
-export async function* listPieces(envelope: ListEnvelope, metadata: ListMetadata, items: readonly Representation[], fields?: PageFields): AsyncGenerator<string> {
+/** A list's text, piece by piece as its objects come: together they may be larger than a string can be. `fields` is told their number. */
+export async function* listPieces(
+  envelope: ListEnvelope,
+  metadata: ListMetadata,
+  objects: AsyncIterable<readonly Representation[]>,
+  fields?: (count: number) => PageFields,
+): AsyncGenerator<string> {
   yield envelope.head(metadata);
-  yield* itemPieces(envelope, items, true);
-  yield envelope.tail(fields, items.length === 0);
+  let count = 0;
+  for await (const batch of objects) {
+    yield batch.map(({ text }, position) => envelope.item(text, count + position === 0)).join('');
+    count += batch.length;
+  }
+  yield envelope.tail(fields?.(count), count === 0);
 }
 
 export function pageFields(page: number, size: number, { total, totalIsLowerBound, hasNext }: { total: number; totalIsLowerBound: boolean; hasNext: boolean }): PageFields {

@@ -20,8 +20,8 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
     format,
     options,
     bytes: body.bytes,
-    prepare: (write) => {
-      const apply = patchOf(body, write);
+    prepare: async (write) => {
+      const apply = await patchOf(body, write);
       return (current) => {
         const patched = apply(current);
         checkTypeMeta(patched, kindOf(request.served));
@@ -43,8 +43,8 @@ export function readPatch(request: ResourceRequest): Promise<PatchBody> {
 }
 
 /** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
-export function patchOf(body: PatchBody, write: WriteContext): (current: JsonObject) => JsonObject {
-  const decoded = decode(body);
+export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
+  const decoded = await decode(body);
   noteFindings(decoded, write);
   if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
   if (body.type === jsonPatch && !Array.isArray(decoded.value)) throw newBadRequest('a JSON patch must be an array of operations');

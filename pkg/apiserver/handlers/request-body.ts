@@ -1,4 +1,4 @@
-import { decodeJson, decodeYaml, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
+import { decodeJson, decodeYamlInTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
 import { parseContentType, readBody } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -24,14 +24,14 @@ export async function readTypedBody({ context, options }: ResourceRequest, accep
 }
 
 /** @throws StatusError 400 for an empty body and for one that is not JSON or YAML */
-export function decode({ bytes, isYaml }: RawBody): DecodeResult {
+export async function decode({ bytes, isYaml }: RawBody): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
-  return isYaml ? decodeYaml(bytes) : decodeJson(bytes);
+  return isYaml ? decodeYamlInTurns(bytes) : decodeJson(bytes);
 }
 
 /** The body as an object; see `noteFindings`. */
-export function decodeObject(body: RawBody, write: WriteContext): JsonObject {
-  const decoded = decode(body);
+export async function decodeObject(body: RawBody, write: WriteContext): Promise<JsonObject> {
+  const decoded = await decode(body);
   noteFindings(decoded, write);
   if (!isJsonObject(decoded.value)) throw newBadRequest('the body of the request must be an object');
   return decoded.value;

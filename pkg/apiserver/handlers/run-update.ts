@@ -15,7 +15,7 @@ export interface UpdateRun {
   /** Of the request's body, for its Idempotency-Key. */
   bytes: Buffer;
   /** Checks the body as far as it can be without the stored object, and gives the transform. */
-  prepare: (write: WriteContext) => (current: ApiObject & JsonObject) => JsonObject;
+  prepare: (write: WriteContext) => Promise<(current: ApiObject & JsonObject) => JsonObject>;
   /** What the answer shows of the object; by default all of it. */
   show?: (text: string) => string;
 }
@@ -31,7 +31,7 @@ export async function runUpdate(request: ResourceRequest, { subresource, format,
   }
   const write = writeContext(context, options, claim);
   const key = keyOf(request);
-  const transform = prepare(write);
+  const transform = await prepare(write);
   const preconditions = await readIfMatch(context.request.headers['if-match'], served, key);
   const stored = await served.storage.update({ key, subresource, preconditions, transform }, write);
   await answerObject(request, { ...stored, text: show(stored.text) }, { status: 200, format, dryRun: options.dryRun });

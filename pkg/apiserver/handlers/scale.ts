@@ -25,8 +25,8 @@ export async function updateScale(request: ResourceRequest, paths: ScaleSubresou
     options,
     bytes: body.bytes,
     show: (text) => scaleText(text, paths),
-    prepare: (write) => {
-      const scale = decodeObject(body, write);
+    prepare: async (write) => {
+      const scale = await decodeObject(body, write);
       checkScale(scale, request);
       return (current) => scaled(current, scale, paths);
     },
@@ -44,8 +44,8 @@ export async function patchScale(request: ResourceRequest, paths: ScaleSubresour
     options,
     bytes: body.bytes,
     show: (text) => scaleText(text, paths),
-    prepare: (write) => {
-      const apply = patchOf(body, write);
+    prepare: async (write) => {
+      const apply = await patchOf(body, write);
       return (current) => {
         const scale = apply(scaleOf(current, paths));
         checkScale(scale, request);

@@ -15,8 +15,8 @@ export async function update(request: ResourceRequest, subresource: '' | 'status
     format,
     options,
     bytes: body.bytes,
-    prepare: (write) => {
-      const object = decodeObject(body, write);
+    prepare: async (write) => {
+      const object = await decodeObject(body, write);
       checkTypeMeta(object, kindOf(request.served));
       checkKey(object, keyOf(request));
       return () => object;

@@ -1,5 +1,6 @@
 import { formatApiVersion, initialEventsEndAnnotation, type GroupVersionKind, type StatusError } from '#pkg/apimachinery/index';
 import { beginAnswer, type RequestContext } from '#pkg/http/index';
+import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
 import type { WatchFormat } from './watch-format.ts';
 import type { WatchOptions } from './watch-options.ts';
@@ -11,6 +12,7 @@ export interface WatchConnectionInput {
   bookmarks: boolean;
   durationMs: number;
   options: WatchOptions;
+  observer: WatchObserver;
 }
 
 /**
@@ -26,12 +28,15 @@ export class WatchConnection implements WatchSink {
   private markEnded!: () => void;
   private isOver = false;
   private isSilent = true;
+  private isSlow = false;
+  private isDisposed = false;
   private stalledSince: number | undefined;
   private stream: WatchStream | undefined;
   private resume: (() => void) | undefined;
 
   constructor(input: WatchConnectionInput) {
     this.input = input;
+    input.observer.began();
     this.ended = new Promise((resolve) => {
       this.markEnded = resolve;
     });
@@ -65,6 +70,7 @@ export class WatchConnection implements WatchSink {
       if (this.isOver) return;
       this.isSilent = false;
       context.response.write(format.event('ADDED', revision, text));
+      this.input.observer.sent();
       await this.drained();
     }
   }
@@ -80,6 +86,7 @@ export class WatchConnection implements WatchSink {
     if (this.isOver) return;
     const { format } = this.input;
     this.write(object.encoded(`${format.name}:${type}`, (text) => format.event(type, object.revision, text)));
+    this.input.observer.sent();
   }
 
   bookmark(revision: number, { endsInitialEvents = false }: { endsInitialEvents?: boolean } = {}): void {
@@ -113,6 +120,8 @@ export class WatchConnection implements WatchSink {
   /** Idempotent; to be called in the end, whatever happened. */
   dispose(): void {
     this.settle();
+    if (!this.isDisposed) this.input.observer.ended(this.isSlow ? 'slow' : 'over');
+    this.isDisposed = true;
     const { context } = this.input;
     context.draining.removeEventListener('abort', this.close);
     context.signal.removeEventListener('abort', this.abandon);
@@ -133,8 +142,16 @@ export class WatchConnection implements WatchSink {
     const { response } = this.input.context;
     this.isSilent = false;
     // Asked before the write, so that one event larger than the limit still gets through.
-    if (response.writableLength > this.input.options.bufferLimit) this.finish();
+    if (response.writableLength > this.input.options.bufferLimit) this.cutOff();
     else response.write(bytes);
+  }
+
+  /** The client did not keep up. */
+  private cutOff(): void {
+    this.isSlow = true;
+    const { context } = this.input;
+    context.log.info({ path: context.info.path.slice(0, 1024), user: context.user.name, unread: context.response.writableLength }, 'a watcher that does not keep up is disconnected');
+    this.finish();
   }
 
   private finish(): void {
@@ -163,7 +180,7 @@ export class WatchConnection implements WatchSink {
     const { response } = this.input.context;
     if (response.writableNeedDrain) {
       this.stalledSince ??= performance.now();
-      if (performance.now() - this.stalledSince >= this.input.options.stallMs) this.finish();
+      if (performance.now() - this.stalledSince >= this.input.options.stallMs) this.cutOff();
     } else if (response.headersSent) {
       if (this.isSilent) response.write(this.input.format.heartbeat);
       this.isSilent = true;

@@ -7,6 +7,7 @@ import type { WriteOptions } from './write-options.ts';
 export function writeContext(context: RequestContext, { dryRun, fieldValidation }: WriteOptions, idempotency?: IdempotencyClaim): WriteContext {
   return {
     user: context.user,
+    requestId: context.id,
     dryRun,
     fieldValidation,
     findings: [],

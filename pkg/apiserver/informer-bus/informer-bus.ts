@@ -6,6 +6,7 @@ import { ChangeEvent, type BodyReader } from './change-event.ts';
 import { ChangeRing } from './change-ring.ts';
 import { compileEventFilter } from './event-filter.ts';
 import type { WatchGroup } from './watch-group.ts';
+import { noWatchObserver, type WatchObserver } from './watch-observer.ts';
 import { Watcher } from './watcher.ts';
 
 export interface InformerBusOptions {
@@ -15,6 +16,7 @@ export interface InformerBusOptions {
   ringSize?: number;
   /** History kept in memory, in changes. Default 20 000. */
   ringCount?: number;
+  observer?: WatchObserver | undefined;
 }
 
 export interface BusWatchRequest {
@@ -40,6 +42,7 @@ const replayPiece = 256 << 10;
 export class InformerBus {
   private readonly changes: ChangeFeed;
   private readonly log: Logger;
+  private readonly observer: WatchObserver;
   private readonly ring: ChangeRing;
   private readonly watchers = new Map<number, Set<Watcher>>();
   private readonly observers = new Map<number, Set<(change: Change) => void>>();
@@ -47,12 +50,13 @@ export class InformerBus {
   private delivered: number;
   private stopped = false;
 
-  constructor({ changes, log, ringSize = 8 << 20, ringCount = 20_000 }: InformerBusOptions) {
+  constructor({ changes, log, ringSize = 8 << 20, ringCount = 20_000, observer = noWatchObserver }: InformerBusOptions) {
     this.changes = changes;
     this.log = log;
+    this.observer = observer;
     this.delivered = changes.cursor;
     this.ring = new ChangeRing(changes.cursor, { size: ringSize, count: ringCount });
-    this.unsubscribe = changes.subscribe((batch, cursor) => this.deliver(batch, cursor));
+    this.unsubscribe = changes.subscribe((batch, cursor, writtenAt) => this.deliver(batch, cursor, writtenAt));
   }
 
   /** Every change up to here has been delivered. */
@@ -135,14 +139,17 @@ export class InformerBus {
     }
   }
 
-  private deliver(batch: readonly Change[], cursor: number): void {
-    for (const change of batch) {
+  private deliver(batch: readonly Change[], cursor: number, writtenAt: readonly number[] | undefined): void {
+    const start = performance.now();
+    for (const [i, change] of batch.entries()) {
       this.ring.push(change);
       for (const observer of this.observers.get(change.modelId) ?? []) this.inform(observer, change);
       const watchers = this.watchers.get(change.modelId);
       if (watchers === undefined) continue;
       const event = new ChangeEvent(change);
       for (const watcher of watchers) watcher.take(event);
+      if (writtenAt === undefined) this.observer.told('own', performance.now() - start);
+      else this.observer.told('log', Math.max(0, Date.now() - writtenAt[i]!));
     }
     this.delivered = Math.max(this.delivered, cursor);
   }

@@ -7,6 +7,8 @@ export interface MaintenanceOptions {
   log: Logger;
   /** Between the end of one round and the next. Milliseconds, default 30 000. */
   everyMs?: number;
+  /** Hears of every round. */
+  observer?: (ms: number, failed: boolean) => void;
 }
 
 /** Keeps the history of changes within its limits, round by round; a round that fails is logged and the next one tries again. */
@@ -15,6 +17,7 @@ export class Maintenance {
   private timer: NodeJS.Timeout | undefined;
   private round: Promise<void> = Promise.resolve();
   private isRunning = false;
+  private readonly stopping = new AbortController();
 
   constructor(options: MaintenanceOptions) {
     this.options = options;
@@ -27,9 +30,10 @@ export class Maintenance {
     this.schedule();
   }
 
-  /** Resolves when the round under way is done; no other follows. */
+  /** Ends the round under way at its next step, and resolves when it is over; no other follows. */
   async stop(): Promise<void> {
     this.isRunning = false;
+    this.stopping.abort();
     clearTimeout(this.timer);
     await this.round;
   }
@@ -42,12 +46,16 @@ export class Maintenance {
   }
 
   private async runRound(): Promise<void> {
-    const { store, limits, log } = this.options;
+    const { store, limits, log, observer } = this.options;
+    const start = performance.now();
+    let failed = false;
     try {
-      await store.compact(limits);
+      await store.compact(limits, this.stopping.signal);
     } catch (error) {
+      failed = true;
       log.warn({ err: error }, 'history could not be compacted');
     }
+    observer?.(performance.now() - start, failed);
     if (this.isRunning) this.schedule();
   }
 }

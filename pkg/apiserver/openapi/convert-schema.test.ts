@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
+import { runAtOnce, type JsonObject, type JsonSchema } from '#pkg/apimachinery/index';
 import { kubernetesObjectSchema } from './kubernetes-schema.ts';
 import { referenceObjectSchema } from './reference-schema.ts';
 import { testModel } from './document-test-server.ts';
@@ -11,11 +11,11 @@ function field(converted: JsonObject): unknown {
 }
 
 function inReference(spec: JsonSchema): unknown {
-  return field(referenceObjectSchema({ type: 'object', properties: { spec } }, 'a Post'));
+  return field(runAtOnce(referenceObjectSchema({ type: 'object', properties: { spec } }, 'a Post')));
 }
 
 function inKubernetes(spec: JsonSchema): unknown {
-  return field(kubernetesObjectSchema({ ...testModel().versions[0]!, schema: { type: 'object', properties: { spec } } }, kind));
+  return field(runAtOnce(kubernetesObjectSchema({ ...testModel().versions[0]!, schema: { type: 'object', properties: { spec } } }, kind)));
 }
 
 const cases: { reason: string; spec: JsonSchema; reference: unknown; kubernetes: unknown }[] = [
@@ -76,7 +76,7 @@ describe('the whole object', () => {
   };
 
   test('has what the schema says of its metadata beside the reference', () => {
-    expect(referenceObjectSchema(schema, 'a Post')).toEqual({
+    expect(runAtOnce(referenceObjectSchema(schema, 'a Post'))).toEqual({
       description: 'a Post',
       type: 'object',
       required: ['apiVersion', 'kind', 'metadata', 'spec'],
@@ -90,7 +90,7 @@ describe('the whole object', () => {
   });
 
   test('names its kind and selectable fields for Kubernetes', () => {
-    expect(kubernetesObjectSchema({ ...testModel().versions[0]!, schema, selectableFields: ['.spec.slug'] }, kind)).toMatchObject({
+    expect(runAtOnce(kubernetesObjectSchema({ ...testModel().versions[0]!, schema, selectableFields: ['.spec.slug'] }, kind))).toMatchObject({
       'x-kubernetes-group-version-kind': [kind],
       'x-kubernetes-selectable-fields': [{ fieldPath: 'spec.slug' }],
       properties: { metadata: { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] } },

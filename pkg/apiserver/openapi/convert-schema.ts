@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
 
 /** Keywords that mean the same in every dialect. What a definition may hold besides (`$ref`, anything unknown) reaches no document. */
 const plainKeywords = [
@@ -25,23 +25,31 @@ const plainKeywords = [
 /** Makes one node of the other dialect: `common` holds what is the same in both, with the parts below already converted. */
 export type Dialect = (source: JsonSchema, common: JsonObject) => JsonObject;
 
-/** A structural schema in another dialect; null keywords count as absent. Recursion is bounded by the depth that definitions may have. */
-export function convertSchema(source: JsonSchema, dialect: Dialect): JsonObject {
+/** A structural schema in another dialect, in slices; null keywords count as absent. Recursion is bounded by the depth that definitions may have. */
+export function* convertSchema(source: JsonSchema, dialect: Dialect): SlicedWork<JsonObject> {
+  yield;
   const common: JsonObject = {};
-  const convert = (schema: JsonSchema): JsonObject => convertSchema(schema, dialect);
   for (const keyword of plainKeywords) {
     const value: JsonValue | null | undefined = source[keyword];
     if (value !== undefined && value !== null && !(keyword === 'required' && Array.isArray(value) && value.length === 0)) common[keyword] = value;
   }
   const { properties, additionalProperties, items, not } = source;
-  if (isJsonObject(properties)) common['properties'] = Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, convert(schema)]));
+  if (isJsonObject(properties)) {
+    const converted: [string, JsonObject][] = [];
+    for (const [name, schema] of Object.entries(properties)) converted.push([name, yield* convertSchema(schema, dialect)]);
+    // One of them may be named `__proto__`.
+    common['properties'] = Object.fromEntries(converted);
+  }
   if (typeof additionalProperties === 'boolean') common['additionalProperties'] = additionalProperties;
-  else if (isJsonObject(additionalProperties)) common['additionalProperties'] = convert(additionalProperties);
-  if (isJsonObject(items)) common['items'] = convert(items);
-  if (isJsonObject(not)) common['not'] = convert(not);
+  else if (isJsonObject(additionalProperties)) common['additionalProperties'] = yield* convertSchema(additionalProperties, dialect);
+  if (isJsonObject(items)) common['items'] = yield* convertSchema(items, dialect);
+  if (isJsonObject(not)) common['not'] = yield* convertSchema(not, dialect);
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
     const branches = source[keyword];
-    if (Array.isArray(branches) && branches.length > 0) common[keyword] = branches.map(convert);
+    if (!Array.isArray(branches) || branches.length === 0) continue;
+    const converted: JsonObject[] = [];
+    for (const branch of branches) converted.push(yield* convertSchema(branch, dialect));
+    common[keyword] = converted;
   }
   return dialect(source, common);
 }

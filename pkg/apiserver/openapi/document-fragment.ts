@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { runInTurns, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 
 /** What one version of one model adds to a document: JSON texts, made once. */
 export interface DocumentFragment {
@@ -18,36 +18,55 @@ export interface FragmentParts {
 }
 
 /** `JSON.stringify` escapes all that could end a string, lone surrogates included: texts of a model stay texts. */
-export function newFragment({ paths, schemas, tags = [] }: FragmentParts): DocumentFragment {
-  const fragment = { paths: texts(paths), schemas: texts(schemas), tags: tags.map((tag) => JSON.stringify(tag)) };
+export function* newFragment({ paths, schemas, tags = [] }: FragmentParts): SlicedWork<DocumentFragment> {
+  const fragment = { paths: yield* texts(paths), schemas: yield* texts(schemas), tags: tags.map((tag) => JSON.stringify(tag)) };
   const hash = createHash('sha256');
-  for (const [name, text] of [...fragment.paths, ...fragment.schemas]) hash.update(`${name}\n${text}\n`);
+  for (const [name, text] of [...fragment.paths, ...fragment.schemas]) {
+    hash.update(`${name}\n${text}\n`);
+    yield;
+  }
   for (const text of fragment.tags) hash.update(`${text}\n`);
   return { ...fragment, hash: hash.digest('hex') };
 }
 
-function texts(members: Iterable<[string, JsonObject]>): [string, string][] {
-  return Array.from(members, ([name, value]) => [name, JSON.stringify(value)]);
+function* texts(members: Iterable<[string, JsonObject]>): SlicedWork<[string, string][]> {
+  const made: [string, string][] = [];
+  for (const [name, value] of members) {
+    made.push([name, JSON.stringify(value)]);
+    yield;
+  }
+  return made;
 }
+
+/** Makes what a version of a model adds to a document, in slices: a schema may have tens of thousands of parts. */
+export type FragmentMaker = (model: Model, version: ModelVersion) => SlicedWork<FragmentParts>;
 
 /** Keeps the fragments of a model for as long as the model itself is kept: a changed model is another. */
 export class FragmentCache {
-  private readonly make: (model: Model, version: ModelVersion) => FragmentParts;
-  private readonly kept = new WeakMap<Model, Map<string, DocumentFragment>>();
+  private readonly make: FragmentMaker;
+  private readonly kept = new WeakMap<Model, Map<string, DocumentFragment | Promise<DocumentFragment>>>();
 
-  constructor(make: (model: Model, version: ModelVersion) => FragmentParts) {
+  constructor(make: FragmentMaker) {
     this.make = make;
   }
 
-  get(model: Model, version: ModelVersion): DocumentFragment {
-    const ofModel = this.kept.get(model) ?? new Map<string, DocumentFragment>();
+  /** A promise only of what has yet to be made; those who ask meanwhile wait for the same. */
+  get(model: Model, version: ModelVersion): DocumentFragment | Promise<DocumentFragment> {
+    const ofModel = this.kept.get(model) ?? new Map<string, DocumentFragment | Promise<DocumentFragment>>();
     this.kept.set(model, ofModel);
-    let fragment = ofModel.get(version.name);
-    if (fragment === undefined) {
-      fragment = newFragment(this.make(model, version));
-      ofModel.set(version.name, fragment);
-    }
-    return fragment;
+    const known = ofModel.get(version.name);
+    if (known !== undefined) return known;
+    const making = runInTurns(this.making(model, version));
+    ofModel.set(version.name, making);
+    making.then(
+      (fragment) => ofModel.set(version.name, fragment),
+      () => ofModel.delete(version.name),
+    );
+    return making;
+  }
+
+  private *making(model: Model, version: ModelVersion): SlicedWork<DocumentFragment> {
+    return yield* newFragment(yield* this.make(model, version));
   }
 }
 

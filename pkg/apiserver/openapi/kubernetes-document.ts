@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { GroupVersion, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { runAtOnce, type GroupVersion, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
 import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
 import { kubernetesPaths } from './kubernetes-paths.ts';
 import { kubernetesListSchema, kubernetesObjectSchema, schemaName } from './kubernetes-schema.ts';
 import { kubernetesSharedSchemas } from './kubernetes-shared-schemas.ts';
 
-const shared = newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) });
+const shared = runAtOnce(newFragment({ paths: [], schemas: Object.entries(kubernetesSharedSchemas) }));
 
 /** Where a version's document is, below `/openapi/v3/`: `apis/blog.example.com/v1`, or `api/v1`. */
 export function kubernetesDocumentPath({ group, version }: GroupVersion): string {
@@ -14,12 +14,12 @@ export function kubernetesDocumentPath({ group, version }: GroupVersion): string
 }
 
 /** What one version of a model adds to the document of its group and version. */
-export function kubernetesParts(model: Model, version: ModelVersion): FragmentParts {
+export function* kubernetesParts(model: Model, version: ModelVersion): SlicedWork<FragmentParts> {
   const kind = { group: model.group, version: version.name, kind: model.names.kind };
   return {
     paths: kubernetesPaths(model, version),
     schemas: [
-      [schemaName(kind), kubernetesObjectSchema(version, kind)],
+      [schemaName(kind), yield* kubernetesObjectSchema(version, kind)],
       [schemaName({ ...kind, kind: model.names.listKind }), kubernetesListSchema(kind, model.names.listKind)],
     ],
   };

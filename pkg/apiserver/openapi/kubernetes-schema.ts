@@ -1,4 +1,4 @@
-import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue, ModelVersion } from '#pkg/apimachinery/index';
+import type { GroupVersionKind, JsonObject, JsonSchema, JsonValue, ModelVersion, SlicedWork } from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 
 const extensions = [
@@ -30,9 +30,9 @@ export function schemaName({ group, version, kind }: GroupVersionKind): string {
 }
 
 /** A model's schema as Kubernetes publishes it: OpenAPI 3.0 with its extensions. */
-export function kubernetesObjectSchema({ schema, selectableFields }: ModelVersion, kind: GroupVersionKind): JsonObject {
+export function* kubernetesObjectSchema({ schema, selectableFields }: ModelVersion, kind: GroupVersionKind): SlicedWork<JsonObject> {
   return {
-    ...withObjectFields(convertSchema(schema, kubernetesNode), metadata),
+    ...withObjectFields(yield* convertSchema(schema, kubernetesNode), metadata),
     'x-kubernetes-group-version-kind': [{ ...kind }],
     ...(selectableFields.length === 0 ? {} : { 'x-kubernetes-selectable-fields': selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, '') })) }),
   };

@@ -1,9 +1,9 @@
+import { EventLoopTurns } from '#pkg/apimachinery/index';
 import { newDocument, type ServedDocument } from '../discovery/answer-document.ts';
 import { discoverGroups, type DiscoveredResource, type DiscoveredVersion } from '../discovery/discovered-group.ts';
 import type { ModelRegistry, RegisteredModel } from '../registry/served-resource.ts';
 import { FragmentCache, type DocumentFragment } from './document-fragment.ts';
 import { noEndpointDocuments, type EndpointDocuments } from './endpoint-documents.ts';
-import { eventLoopTurns } from './event-loop-turns.ts';
 import { kubernetesDocument, kubernetesDocumentPath, kubernetesParts } from './kubernetes-document.ts';
 import { referenceDocument, referenceParts, showsModels, type ReferenceName } from './reference-document.ts';
 
@@ -34,12 +34,12 @@ export class OpenApiDocuments {
   index(): Promise<ServedDocument> {
     const state = this.current();
     return keep(state, 'index', async () => {
-      const turn = eventLoopTurns();
+      const turns = new EventLoopTurns();
       const paths: Record<string, { serverRelativeURL: string }> = {};
       for (const [path, version] of state.versions) {
         const { hash } = await this.kubernetesDocument(state, path, version);
         paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
-        await turn();
+        if (turns.due) await turns.next();
       }
       return newDocument(JSON.stringify({ paths }));
     });
@@ -101,11 +101,12 @@ function keep({ made }: RegistryState, key: string, make: () => Promise<ServedDo
 }
 
 async function fragmentsOf(resources: readonly DiscoveredResource[], cache: FragmentCache): Promise<DocumentFragment[]> {
-  const turn = eventLoopTurns();
+  const turns = new EventLoopTurns();
   const fragments: DocumentFragment[] = [];
   for (const { model, version } of resources) {
-    fragments.push(cache.get(model, version));
-    await turn();
+    const fragment = cache.get(model, version);
+    fragments.push(fragment instanceof Promise ? await fragment : fragment);
+    if (turns.due) await turns.next();
   }
   return fragments;
 }

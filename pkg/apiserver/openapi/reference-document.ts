@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JsonObject, Model, ModelVersion } from '#pkg/apimachinery/index';
+import { runAtOnce, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
 import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
 import { ownEndpoints, type EndpointAudience, type EndpointDocument } from './endpoint-documents.ts';
@@ -30,9 +30,9 @@ export function showsModels(name: ReferenceName): boolean {
 }
 
 /** What one version of a model adds to the reference. */
-export function referenceParts(model: Model, version: ModelVersion): FragmentParts {
+export function* referenceParts(model: Model, version: ModelVersion): SlicedWork<FragmentParts> {
   const kind = { group: model.group, version: version.name, kind: model.names.kind };
-  const object = referenceObjectSchema(version.schema, `A ${kind.kind} of ${kind.group === '' ? 'the core group' : kind.group}.`);
+  const object = yield* referenceObjectSchema(version.schema, `A ${kind.kind} of ${kind.group === '' ? 'the core group' : kind.group}.`);
   const { description } = object;
   return {
     paths: new ReferenceOperations(model, version).paths(),
@@ -61,7 +61,7 @@ export function referenceDocument(name: ReferenceName, { svcVersion, fragments, 
     security: [{ personalToken: [] }, { basic: [] }],
   };
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));
-  const all = [newFragment({ schemas: Object.entries(referenceSharedSchemas), paths: mounted.flatMap(({ paths }) => Object.entries(paths)) }), ...fragments];
+  const all = [runAtOnce(newFragment({ schemas: Object.entries(referenceSharedSchemas), paths: mounted.flatMap(({ paths }) => Object.entries(paths)) })), ...fragments];
   const ahead = JSON.stringify(head).slice(0, -1);
   const components = JSON.stringify(referenceComponents).slice(0, -1);
   const tags = all.flatMap((fragment) => fragment.tags);

@@ -1,4 +1,4 @@
-import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
+import { isJsonObject, type GroupVersionKind, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
 import { convertSchema, withObjectFields } from './convert-schema.ts';
 import { reference, schemaName } from './kubernetes-schema.ts';
 
@@ -7,8 +7,8 @@ const keptExtensions = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', 
 const scalars: ReadonlySet<JsonValue | undefined> = new Set(['string', 'integer', 'number', 'boolean']);
 
 /** A model's schema as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is. */
-export function referenceObjectSchema(schema: JsonSchema, description: string): JsonObject {
-  const { description: own, ...converted } = withObjectFields(convertSchema(schema, referenceNode), metadata);
+export function* referenceObjectSchema(schema: JsonSchema, description: string): SlicedWork<JsonObject> {
+  const { description: own, ...converted } = withObjectFields(yield* convertSchema(schema, referenceNode), metadata);
   return { description: own ?? description, required: ['apiVersion', 'kind', 'metadata'], ...withRequired(converted) };
 }
 

@@ -42,7 +42,7 @@ export class BackgroundQueue {
 
   add(key: string): void {
     if (this.abort.signal.aborted) return;
-    this.turns.set(key, { due: Date.now(), pauses: 0 });
+    this.turns.set(key, { due: performance.now(), pauses: 0 });
     this.schedule();
   }
 
@@ -67,11 +67,11 @@ export class BackgroundQueue {
         this.running = undefined;
         this.schedule();
       });
-    }, Math.max(0, next - Date.now()));
+    }, Math.max(0, next - performance.now()));
   }
 
   private async runDue(): Promise<void> {
-    for (const [key, turn] of [...this.turns].filter(([, { due }]) => due <= Date.now())) {
+    for (const [key, turn] of [...this.turns].filter(([, { due }]) => due <= performance.now())) {
       if (this.abort.signal.aborted) return;
       // Removed or added anew while others had their turn.
       if (this.turns.get(key) === turn) await this.runOne(key, turn);
@@ -89,7 +89,7 @@ export class BackgroundQueue {
     }
     if (this.turns.get(key) !== turn) return;
     if (outcome === 'done') this.turns.delete(key);
-    else if (outcome === 'more') this.turns.set(key, { due: Date.now(), pauses: 0 });
-    else this.turns.set(key, { due: Date.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses), pauses: turn.pauses + 1 });
+    else if (outcome === 'more') this.turns.set(key, { due: performance.now(), pauses: 0 });
+    else this.turns.set(key, { due: performance.now() + Math.min(longestPause, firstPause * 2 ** turn.pauses), pauses: turn.pauses + 1 });
   }
 }

@@ -1,4 +1,4 @@
-import { newForbidden, StatusError, type JsonObject } from '#pkg/apimachinery/index';
+import { EventLoopTurns, newForbidden, StatusError, type JsonObject } from '#pkg/apimachinery/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { generatedName } from './generated-name.ts';
 import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
@@ -16,7 +16,8 @@ const maxNames = 8;
 /** Creates an object; what the client says of uid, revision, generation, timestamps and managedFields is ignored. */
 export async function createObject(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
   checkIdentity(context, body, { namespace });
-  const sent = readBody(context, body, write);
+  const turns = new EventLoopTurns();
+  const sent = await readBody(context, body, write);
   // A client may have left both out.
   const { name, generateName }: { name?: string; generateName?: string } = sent.metadata;
   const sentName = name ?? '';
@@ -25,6 +26,7 @@ export async function createObject(context: ModelContext, namespace: string, bod
   if (refusal !== undefined) throw newForbidden(context.resource, sentName, refusal);
   if (context.version.subresources.status) delete sent['status'];
   const isGenerated = sentName === '' && prefix !== '';
+  if (turns.due) await turns.next();
   for (let attempt = 1; ; attempt += 1) {
     const wanted = isGenerated ? generatedName(prefix) : sentName;
     const created = await createNamed(context, { sent, name: wanted, namespace, mayRetry: isGenerated && attempt < maxNames }, write);
@@ -43,10 +45,13 @@ interface NamedObject {
 async function createNamed(context: ModelContext, { sent, name, namespace, mayRetry }: NamedObject, write: WriteContext): Promise<StoredObject | undefined> {
   const { store, resource, codec, strategy } = context;
   const object: JsonApiObject = { ...sent, metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }) } as JsonApiObject;
+  const turns = new EventLoopTurns();
   strategy.prepareForCreate?.(object);
-  validateObject(context, object, write);
+  await validateObject(context, object, write);
+  if (turns.due) await turns.next();
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
   checkStoredSize(stored);
+  if (turns.due) await turns.next();
   const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
   try {
     return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());

@@ -13,14 +13,18 @@ export class DefinitionLock {
     this.store = store;
   }
 
-  /** Runs `work` under the lock, with everything read that was committed before. StatusError 429 when too many wait. */
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` under the lock, with everything read that was committed before. StatusError 429 when too many wait.
+   * `held` aborts with `signal`, and when the lock is lost: nothing may be settled from then on.
+   */
+  run<T>(signal: AbortSignal, work: (held: AbortSignal) => Promise<T>): Promise<T> {
     return this.queue.run('definitions', signal, () =>
       this.store.exclusively(
         'definitions',
-        async () => {
+        async (held) => {
           await this.store.changes.catchUp();
-          return work();
+          held.throwIfAborted();
+          return work(held);
         },
         signal,
       ),

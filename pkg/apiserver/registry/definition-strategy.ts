@@ -1,8 +1,8 @@
-import { isJsonObject, type StatusCause } from '#pkg/apimachinery/index';
+import { isJsonObject, runInTurns, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
 import { defaultDefinition, isDefinition, isEstablished, validateDefinition, type CustomResourceDefinition, type DefinitionStatus } from '#pkg/apis/index';
 import { StorageError, type Store, type StoredObject } from '#pkg/storage/index';
 import { compileSchemaValidator } from '../schema/schema-validator.ts';
-import { validateStructuralSchema } from '../schema/structural-schema.ts';
+import { validatingStructuralSchema } from '../schema/structural-schema.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import { cleanupFinalizer, ownConditions, terminatingCondition, withCondition } from './definition-conditions.ts';
 import type { DefinitionLock } from './definition-lock.ts';
@@ -42,8 +42,8 @@ export class DefinitionStrategy implements Strategy {
   }
 
   prepareForUpdate(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void {
-    if (subresource === 'status') object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
-    else Object.assign(object, defaultDefinition(object));
+    if (subresource === 'status' && hasConditions(object)) object.status = { ...withOwnFacts(statusOf(object), statusOf(old)) } as JsonApiObject['status'] & object;
+    else if (subresource === '') Object.assign(object, defaultDefinition(object));
     // Only the server may let go: without this, a replaced definition would leave its objects behind.
     if (old.metadata.finalizers?.includes(cleanupFinalizer) === true) addCleanupFinalizer(object);
   }
@@ -54,7 +54,9 @@ export class DefinitionStrategy implements Strategy {
     Object.assign(object, withCondition(object, terminatingCondition));
   }
 
-  validate(object: JsonApiObject, old: JsonApiObject | undefined, write: WriteContext): StatusCause[] {
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined, write: WriteContext): Promise<StatusCause[]> {
+    const found = await schemaCauses(object);
+    const validateStructuralSchema = (_schema: JsonSchema, field: string): StatusCause[] => found.get(field) ?? [];
     const causes = validateDefinition(object, { validateStructuralSchema, ...(old === undefined ? {} : { old }) });
     if (causes.length === 0 && isDefinition(object)) warnOfRules(object, write);
     return causes;
@@ -73,9 +75,10 @@ export class DefinitionStrategy implements Strategy {
   }
 
   private settled(intent: WriteIntent, definition: JsonApiObject & CustomResourceDefinition, write: () => Promise<StoredObject>): Promise<StoredObject> {
-    return this.lock.run(intent.signal, async () => {
+    return this.lock.run(intent.signal, async (held) => {
       this.checkFresh(intent);
       Object.assign(definition, await this.settler.settle(definition));
+      held.throwIfAborted();
       return write();
     });
   }
@@ -87,6 +90,17 @@ export class DefinitionStrategy implements Strategy {
     if (from === undefined) throw new StorageError('AlreadyExists', 'the definition exists');
     throw new StorageError(known === undefined ? 'NotFound' : 'Conflict', 'the definition was changed');
   }
+}
+
+/** What is wrong with the schema of each version, by the field it stands in. First of all and in turns, for it takes longest. */
+async function schemaCauses(object: JsonApiObject): Promise<Map<string, StatusCause[]>> {
+  const found = new Map<string, StatusCause[]>();
+  if (!isDefinition(object)) return found;
+  for (const [index, { schema }] of object.spec.versions.entries()) {
+    const field = `spec.versions[${index}].schema.openAPIV3Schema`;
+    if (schema?.openAPIV3Schema !== undefined) found.set(field, await runInTurns(validatingStructuralSchema(schema.openAPIV3Schema, field)));
+  }
+  return found;
 }
 
 function addCleanupFinalizer({ metadata }: JsonApiObject): void {
@@ -101,6 +115,14 @@ function withOwnFacts(status: DefinitionStatus, old: DefinitionStatus): Definiti
 
 function isOwn({ type }: { type: string }): boolean {
   return ownConditions.has(type);
+}
+
+/** Conditions of another shape are left as they are, for the schema to refuse. */
+function hasConditions({ status }: JsonApiObject): boolean {
+  if (status === undefined) return true;
+  if (!isJsonObject(status)) return false;
+  const { conditions = [] } = status;
+  return Array.isArray(conditions) && conditions.every((each) => isJsonObject(each) && typeof each['type'] === 'string' && typeof each['status'] === 'string');
 }
 
 /** Types are checked before this matters: a status of another shape is refused by the schema. */

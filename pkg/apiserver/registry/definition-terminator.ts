@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { groupResource, type GroupResource } from '#pkg/apimachinery/index';
+import { builtinIndexes, groupResource, parseFieldSelector, type GroupResource } from '#pkg/apimachinery/index';
 import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
-import { isStorageError, type Store } from '#pkg/storage/index';
+import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/index';
 import { BackgroundQueue } from './background-queue.ts';
 import { cleanupFinalizer, hasCleanupFinalizer, isTerminating } from './definition-conditions.ts';
-import { deleteCollection } from './delete-collection.ts';
+import { deleteObjects } from './delete-collection.ts';
 import type { ModelContext } from './model-context.ts';
 import { rewriteDefinition } from './rewrite-definition.ts';
 import { systemWrite } from './write-context.ts';
@@ -20,7 +20,10 @@ export interface DefinitionTerminatorOptions {
 
 /** Deleted under one holding of the lock: other replicas wait for it, also those that want to stop. */
 const objectsATurn = 2_000;
+const objectsATime = 500;
 const everything = { selector: { labels: [], fields: [] }, sort: [] };
+/** What does not wait for its finalizers already. */
+const unmarked = { selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) }, sort: [] };
 
 /**
  * Brings the deletion of definitions to its end: deletes the objects, waits until their finalizers let go, removes the table, and then
@@ -50,7 +53,7 @@ export class DefinitionTerminator {
 
   private async terminate(name: string, signal: AbortSignal): Promise<'done' | 'again' | 'more'> {
     const { store, codec } = this.options;
-    return store.exclusively(`definition ${name}`, async () => {
+    return store.exclusively(`definition ${name}`, async (held) => {
       // Read under the lock: a definition made anew under this name is not to be touched.
       const stored = await store.get(groupResource(definitionModel), { namespace: '', name });
       if (stored === undefined) return 'done';
@@ -58,10 +61,11 @@ export class DefinitionTerminator {
       if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
       if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
       const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
-      const left = await this.deleteObjects(resource, signal);
+      const left = await this.deleteObjects(resource, held);
       if (left !== 'none') return left;
+      held.throwIfAborted();
       await store.dropModel(resource);
-      await rewriteDefinition({ store, codec }, name, withoutCleanup);
+      await rewriteDefinition({ store, codec, signal: held }, name, withoutCleanup);
       return 'done';
     }, signal);
   }
@@ -71,15 +75,26 @@ export class DefinitionTerminator {
     const context = contextOf(resource);
     if (context === undefined) return 'none';
     try {
-      const tried = await deleteCollection(context, { list: { ...everything, signal }, write: systemWrite(signal), unmarked: objectsATurn });
-      if (tried === objectsATurn) return 'more';
-      const { items } = await store.page(resource, { ...everything, page: 1, size: 1, exactTotal: false, exactTotalLimit: 1, signal });
-      return items.length > 0 ? 'again' : 'none';
+      let after: ChunkPosition | undefined;
+      for (let tried = 0; tried < objectsATurn; ) {
+        const { items, next } = await store.chunk(resource, { ...unmarked, limit: objectsATime, signal, ...(after === undefined ? {} : { after }) });
+        await deleteObjects(context, items, systemWrite(signal));
+        if (next === undefined) return (await this.isEmpty(resource, signal)) ? 'none' : 'again';
+        tried += items.length;
+        // Of whatever is there by then, not of the first chunk's moment.
+        after = { ...next, revision: 0 };
+      }
+      return 'more';
     } catch (error) {
       // Dropped before a crash: only the finalizer is left.
       if (isStorageError(error, 'ModelNotFound')) return 'none';
       throw error;
     }
+  }
+
+  private async isEmpty(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
+    const { items } = await this.options.store.chunk(resource, { ...everything, limit: 1, signal });
+    return items.length === 0;
   }
 }
 

@@ -112,6 +112,20 @@ describe('registration', () => {
     expect(conditions(replaced)).toMatchObject({ Mine: 'True Own' });
   });
 
+  test.each([
+    ['conditions that are no list', { conditions: 'x' }, 'status.conditions'],
+    ['a condition that is no object', { conditions: [1] }, 'status.conditions[0]'],
+    ['a condition without a status', { conditions: [{ type: 'Mine' }] }, 'status.conditions[0].status'],
+    ['a condition whose type is a number', { conditions: [{ type: 1, status: 'True' }] }, 'status.conditions[0].type'],
+    ['a status that is no object', 'x', 'status'],
+  ])('a status of another shape is refused: %s', async (_reason, status, field) => {
+    const before = await definitions.get('things.a.example.com');
+    const refused = await failure(definitions.patch('things.a.example.com', (object) => (object.status = status as never), writing(), { subresource: 'status' }));
+    expect(refused.code).toBe(422);
+    expect(refused.details?.causes?.map((cause) => cause.field)).toContain(field);
+    expect(await definitions.get('things.a.example.com')).toEqual(before);
+  });
+
   test('many at once, on both replicas, are all served on both', async () => {
     const groups = Array.from({ length: 12 }, (_, index) => `n${index}.example.com`);
     await Promise.all(groups.map((group, index) => (index % 2 === 0 ? definitions : others).create(definition({ group, plural: 'things', kind: 'Thing' }))));

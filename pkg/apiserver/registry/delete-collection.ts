@@ -1,5 +1,5 @@
-import { isStatusError, type ApiObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { StoredObject } from '#pkg/storage/index';
+import { formatTimestamp, isStatusError, type ApiObject } from '#pkg/apimachinery/index';
+import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
 import { abortError } from './abort-error.ts';
 import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
@@ -9,68 +9,86 @@ import { withoutClaim } from './write-context.ts';
 
 /** Deletions under way at a time: enough to fill a batch of the store, too few to crowd others out. */
 const parallel = 32;
+/** Objects read at a time. */
+const turn = 500;
 
 export interface CollectionDeletion {
-  list: ListRequest;
-  write: WriteContext;
-  /** Told of each object that is gone or marked now. */
-  onDeleted?: (object: StoredObject) => void;
-  /** Pass over those that wait for their finalizers already, and take at most this many. Default: all that match. */
-  unmarked?: number;
-}
-
-interface Target extends ObjectKey {
-  uid: string | undefined;
+  /** What the selectors match at this revision is deleted. */
+  revision: number;
+  /** What is gone or marked now, as it goes; nothing goes that is not asked for. May be iterated once. */
+  deleted: AsyncIterable<StoredObject[]>;
 }
 
 /**
  * Deletes what the selectors match at one moment, each object on its own; one made anew under an old name meanwhile stays.
- * A claim is not kept: repeated, the request deletes what matches then. Resolves with the number of objects it went for.
+ * A claim is not kept: repeated, the request deletes what matches then. However many they are, a few are in memory.
  */
-export async function deleteCollection(context: ModelContext, { list, write: request, onDeleted, unmarked }: CollectionDeletion): Promise<number> {
+export async function deleteCollection(context: ModelContext, list: ListRequest, write: WriteContext): Promise<CollectionDeletion> {
+  const began = formatTimestamp(Date.now());
+  const first = await readTurn(context, list);
+  return { revision: first.revision, deleted: deleteTurns(context, { list, write, first, began }) };
+}
+
+interface Turns {
+  list: ListRequest;
+  write: WriteContext;
+  first: ObjectChunk;
+  began: string;
+}
+
+async function* deleteTurns(context: ModelContext, { list, write, first, began }: Turns): AsyncGenerator<StoredObject[]> {
+  let chunk = first;
+  let wanted = chunk.items;
+  for (;;) {
+    yield await deleteObjects(context, wanted, write);
+    const { next } = chunk;
+    if (next === undefined) return;
+    chunk = await readTurn(context, list, next);
+    // History has been cut: of what is there now, only what was there at the beginning is meant.
+    const isLater = chunk.revision !== first.revision;
+    wanted = isLater ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began) : chunk.items;
+  }
+}
+
+async function readTurn({ store, resource }: ModelContext, list: ListRequest, after?: ChunkPosition): Promise<ObjectChunk> {
+  const query = { ...listQuery(list), sort: [], limit: turn };
+  if (after === undefined) return store.chunk(resource, query);
+  try {
+    return await store.chunk(resource, { ...query, after });
+  } catch (error) {
+    if (!isStorageError(error, 'Compacted')) throw error;
+    return store.chunk(resource, { ...query, after: { ...after, revision: 0 } });
+  }
+}
+
+/** Deletes these objects, as far as they are still the same; answers what is gone or marked now. */
+export async function deleteObjects(context: ModelContext, objects: readonly StoredObject[], request: WriteContext): Promise<StoredObject[]> {
   const write = withoutClaim(request);
-  // Keys only, and the snapshot is let go before the first deletion.
-  const targets = await matchingKeys(context, list, unmarked);
-  const { length } = targets;
+  const targets = objects.toReversed();
+  const deleted: StoredObject[] = [];
   const worker = async (): Promise<void> => {
     for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
       if (write.signal.aborted) throw abortError(write.signal);
       const object = await deleteUnlessGone(context, target, write);
-      if (object !== undefined) onDeleted?.(object);
+      if (object !== undefined) deleted.push(object);
     }
   };
   // After a failure the others finish what they are at, and nothing goes on behind the answer.
   const workers = await Promise.allSettled(Array.from({ length: parallel }, () => worker().catch(stopAll(targets))));
   const failed = workers.find(({ status }) => status === 'rejected');
   if (failed?.status === 'rejected') throw failed.reason;
-  return length;
+  return deleted;
 }
 
-function stopAll(targets: Target[]): (error: unknown) => never {
+function stopAll(targets: StoredObject[]): (error: unknown) => never {
   return (error) => {
     targets.length = 0;
     throw error;
   };
 }
 
-async function matchingKeys({ store, resource }: ModelContext, list: ListRequest, unmarked: number | undefined): Promise<Target[]> {
-  const stream = await store.stream(resource, { ...listQuery(list), order: 'sort' });
-  const targets: Target[] = [];
-  try {
-    for await (const objects of stream.objects) {
-      for (const object of objects) {
-        const { uid, deletionTimestamp } = (JSON.parse(object.body) as ApiObject).metadata;
-        if (unmarked === undefined || deletionTimestamp === undefined) targets.push({ namespace: object.namespace, name: object.name, uid });
-        if (targets.length === unmarked) return targets.toReversed();
-      }
-    }
-  } finally {
-    await stream.close();
-  }
-  return targets.toReversed();
-}
-
-async function deleteUnlessGone(context: ModelContext, { namespace, name, uid }: Target, write: WriteContext): Promise<StoredObject | undefined> {
+async function deleteUnlessGone(context: ModelContext, { namespace, name, body }: StoredObject, write: WriteContext): Promise<StoredObject | undefined> {
+  const { uid } = metadataOf(body);
   try {
     const request = { key: { namespace, name }, preconditions: uid === undefined ? {} : { uid } };
     return (await deleteObject(context, request, write)).object;
@@ -78,4 +96,8 @@ async function deleteUnlessGone(context: ModelContext, { namespace, name, uid }:
     if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return undefined;
     throw error;
   }
+}
+
+function metadataOf(body: string): ApiObject['metadata'] {
+  return (JSON.parse(body) as ApiObject).metadata;
 }

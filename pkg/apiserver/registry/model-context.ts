@@ -38,8 +38,8 @@ export function kindOf({ model }: ModelContext): { group: string; kind: string }
 }
 
 /** A claim is only for what is written. */
-export function writeOptions({ dryRun, signal, idempotency }: WriteContext): WriteOptions {
-  return dryRun || idempotency === undefined ? { dryRun, signal } : { dryRun, signal, idempotency };
+export function writeOptions({ dryRun, signal, idempotency, requestId }: WriteContext): WriteOptions {
+  return { dryRun, signal, ...(dryRun || idempotency === undefined ? {} : { idempotency }), ...(requestId === undefined ? {} : { requestId }) };
 }
 
 /** The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin to change something. */

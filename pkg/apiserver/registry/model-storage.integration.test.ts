@@ -4,6 +4,7 @@ import { newPersonalToken } from '#pkg/identity/index';
 import type { IdempotencyClaim } from '#pkg/storage/index';
 import { ApiClient, noSelector, revisionOf, writing } from './registrytest/api-client.ts';
 import { startReplicas, type ReplicaPair } from './registrytest/replica-pair.ts';
+import type { Representation, RepresentationStream } from './served-resource.ts';
 import { definition, post, postDefinition, version } from './registrytest/sample-objects.ts';
 
 let pair: ReplicaPair;
@@ -34,6 +35,12 @@ function increment(client: ApiClient): Promise<unknown> {
 
 function claim(key: string, bodyHash = 'hash'): IdempotencyClaim {
   return { user: 'u', method: 'POST', path: '/posts', key, bodyHash };
+}
+
+async function itemsOf({ objects }: RepresentationStream): Promise<Representation[]> {
+  const items: Representation[] = [];
+  for await (const batch of objects) items.push(...batch);
+  return items;
 }
 
 describe('create', () => {
@@ -229,7 +236,7 @@ describe('delete', () => {
     }
     const labels = [{ key: 'col', operator: 'In' as const, values: ['yes'] }];
     const list = { selector: { labels, fields: [] }, sort: [], signal: new AbortController().signal };
-    const deleted = await posts.storage.deleteCollection(list, writing());
+    const deleted = await itemsOf(await posts.storage.deleteCollection(list, writing()));
     expect(deleted.map(({ name }) => name).toSorted()).toEqual(['col-a', 'col-b']);
     expect((await posts.names()).filter((name) => name.startsWith('col'))).toEqual(['col-b', 'col-c']);
   });
@@ -307,9 +314,10 @@ describe('lists', () => {
     const fields = [{ index: { name: 'metadata.name', path: 'metadata.name', type: 'string' as const, multi: false, unique: false, nullable: false }, operator: 'Prefix' as const, value: 'col-' }];
     const page = await posts.storage.page({ selector: { labels: [], fields }, sort: [], page: 1, size: 1, exactTotal: false, signal });
     expect(page).toMatchObject({ total: 2, totalIsLowerBound: false, hasNext: true });
-    expect(JSON.parse(page.items[0]!.text)).toMatchObject({ metadata: { name: 'col-b', resourceVersion: String(page.items[0]!.revision) } });
+    const [first] = await itemsOf(page);
+    expect(JSON.parse(first!.text)).toMatchObject({ metadata: { name: 'col-b', resourceVersion: String(first!.revision) } });
     const chunk = await posts.storage.chunk({ selector: noSelector, sort: [], limit: 2, signal });
     const next = await posts.storage.chunk({ selector: noSelector, sort: [], limit: 2, signal, after: chunk.next! });
-    expect(new Set([...chunk.items, ...next.items].map(({ name }) => name)).size).toBe(4);
+    expect(new Set([...(await itemsOf(chunk)), ...(await itemsOf(next))].map(({ name }) => name)).size).toBe(4);
   });
 });

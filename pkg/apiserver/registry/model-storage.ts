@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
 import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
 import { claimedWrite, recallWrite } from './claimed-write.ts';
@@ -12,6 +13,9 @@ import type {
 } from './served-resource.ts';
 import { statusOf } from './status-from-storage.ts';
 import { updateObject } from './update-object.ts';
+
+/** Objects, and characters of their bodies, that are represented in one turn of the event loop. */
+const pieceSize = { count: 50, length: 256 << 10 };
 
 /** The REST semantics of one version of one model, each verb in its file; every StorageError leaves as a StatusError. */
 export class ModelStorage implements ResourceStorage {
@@ -48,11 +52,9 @@ export class ModelStorage implements ResourceStorage {
     return deleted ? { deleted, uid: this.uidOf(object), object: this.represent(object) } : { deleted, object: this.represent(object) };
   }
 
-  async deleteCollection(list: ListRequest, write: WriteContext): Promise<Representation[]> {
-    const deleted: Representation[] = [];
-    const onDeleted = (object: StoredObject): number => deleted.push(this.represent(object));
-    await this.translated(() => deleteCollection(this.context, { list, write, onDeleted }));
-    return deleted;
+  async deleteCollection(list: ListRequest, write: WriteContext): Promise<RepresentationStream> {
+    const { revision, deleted } = await this.translated(() => deleteCollection(this.context, list, write));
+    return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
   async recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
@@ -64,15 +66,15 @@ export class ModelStorage implements ResourceStorage {
   async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
     const { store, resource, exactTotalLimit } = this.context;
     const { page, size, exactTotal } = list;
-    const found = await this.translated(() => store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }));
-    return { ...found, items: found.items.map((item) => this.represent(item)) };
+    const { items, rest, ...found } = await this.translated(() => store.page(resource, { ...listQuery(list), page, size, exactTotal, exactTotalLimit }));
+    return { ...found, objects: this.represented(rest?.objects ?? [items]), close: async () => rest?.close() };
   }
 
   async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
     const { store, resource } = this.context;
     const { limit, after } = list;
-    const found = await this.translated(() => store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }));
-    return { ...found, items: found.items.map((item) => this.represent(item)) };
+    const { items, ...found } = await this.translated(() => store.chunk(resource, { ...listQuery(list), limit, ...(after === undefined ? {} : { after }) }));
+    return { ...found, objects: this.represented([items]), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
@@ -86,9 +88,15 @@ export class ModelStorage implements ResourceStorage {
     return this.translated(() => bus.watch({ ...request, resource, reader: codec, group: watches }));
   }
 
-  private async *represented(batches: AsyncIterable<StoredObject[]>): AsyncGenerator<Representation[]> {
+  /** A few at a time: what is stored in another form is made anew object by object, which takes its time. */
+  private async *represented(batches: AsyncIterable<StoredObject[]> | Iterable<StoredObject[]>): AsyncGenerator<Representation[]> {
     try {
-      for await (const batch of batches) yield batch.map((object) => this.represent(object));
+      for await (const batch of batches) {
+        for (const [i, piece] of inPieces(batch).entries()) {
+          if (i > 0) await setImmediate();
+          yield piece.map((object) => this.represent(object));
+        }
+      }
     } catch (error) {
       throw this.statusOf(error, { namespace: '', name: '' });
     }
@@ -118,4 +126,18 @@ export class ModelStorage implements ResourceStorage {
     const { metadata } = JSON.parse(body) as { metadata: { uid?: string } };
     return metadata.uid ?? '';
   }
+}
+
+function inPieces(objects: readonly StoredObject[]): StoredObject[][] {
+  const pieces: StoredObject[][] = [];
+  let size = pieceSize.length;
+  for (const object of objects) {
+    if (size >= pieceSize.length || pieces.at(-1)!.length === pieceSize.count) {
+      pieces.push([]);
+      size = 0;
+    }
+    pieces.at(-1)!.push(object);
+    size += object.body.length;
+  }
+  return pieces;
 }

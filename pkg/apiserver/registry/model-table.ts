@@ -36,13 +36,16 @@ export class ModelTable {
     this.put(new ServedModel({ house: this.house, model, strategy, fromDefinition: false, terminating: false }));
   }
 
-  /** Serves a definition as it is now. One that cannot be served is logged, and serves nothing. */
-  apply(definition: CustomResourceDefinition): void {
+  /**
+   * Serves a definition as it is now. One that cannot be served is logged, and serves nothing. Schemas are looked at, which takes
+   * long, unless the definition was `judged` before it was stored.
+   */
+  apply(definition: CustomResourceDefinition, { judged = false }: { judged?: boolean } = {}): void {
     const { name } = definition.metadata;
     const present = this.served.get(name);
     // A definition that clashes with a built-in model is never established; whatever it says, the built-in one stays.
     if (present?.fromDefinition === false) return;
-    const model = this.modelOf(definition);
+    const model = this.modelOf(definition, judged);
     if (model === undefined) {
       this.remove(name);
       return;
@@ -75,14 +78,14 @@ export class ModelTable {
     this.changes += 1;
   }
 
-  private modelOf(definition: CustomResourceDefinition): Model | undefined {
+  private modelOf(definition: CustomResourceDefinition, judged: boolean): Model | undefined {
     const { name } = definition.metadata;
     try {
       if (!isDefinition(definition)) throw new Error('it has not the shape of a definition');
       if (!isEstablished(definition)) return undefined;
       const model = modelFromDefinition(definition);
       if (formatGroupResource(groupResource(model)) !== name) throw new Error('its name is not that of its resource');
-      this.checkSchemas(model);
+      if (!judged) this.checkSchemas(model);
       return model;
     } catch (error) {
       this.log.error({ err: error, definition: name }, 'a stored definition cannot be served');

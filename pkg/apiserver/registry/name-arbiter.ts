@@ -39,9 +39,9 @@ export class NameArbiter {
 
   private async judge(group: string, signal: AbortSignal): Promise<'done'> {
     const { store, codec, settler, lock } = this.options;
-    await lock.run(signal, async () => {
+    await lock.run(signal, async (held) => {
       for (const { metadata } of this.losers(group).toSorted(byAge)) {
-        const written = await rewriteDefinition({ store, codec }, metadata.name, (definition) => settler.settle(definition));
+        const written = await rewriteDefinition({ store, codec, signal: held }, metadata.name, (definition) => settler.settle(definition));
         // The next one is judged by what this one got.
         if (written !== undefined) await store.changes.waitFor(written.revision, 10_000);
       }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
-import { groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
+import { EventLoopTurns, groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
 import { builtinModels, definitionModel, isDefinition, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Change, Store, StoredObject } from '#pkg/storage/index';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
+import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import { DefinitionCatalog } from './definition-catalog.ts';
 import { DefinitionLock } from './definition-lock.ts';
 import { DefinitionSettler } from './definition-settler.ts';
@@ -25,6 +26,7 @@ export interface PlatformRegistryOptions {
   exactTotalLimit?: number;
   /** Models that need no definition. Default: `builtinModels`. */
   builtins?: readonly Model[];
+  watchObserver?: WatchObserver;
 }
 
 /** Starts a registry; resolves when it serves every model there is. */
@@ -54,16 +56,18 @@ export class PlatformRegistry implements ModelRegistry {
   private readonly terminator: DefinitionTerminator;
   private readonly arbiter: NameArbiter;
   private readonly indexWatch: IndexWatch;
+  /** What definitions are stored under that this version of the server has judged. */
+  private readonly judgedFingerprint: string;
   private readonly undo: (() => void)[] = [];
   private readonly abort = new AbortController();
   private isLoaded = false;
   private isReady = false;
 
-  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels }: PlatformRegistryOptions) {
+  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels, watchObserver }: PlatformRegistryOptions) {
     this.store = store;
     this.log = log;
     this.builtins = builtins;
-    this.bus = new InformerBus({ changes: store.changes, log });
+    this.bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
     this.catalog = new DefinitionCatalog(builtins);
     this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, exactTotalLimit }, log);
     const lock = new DefinitionLock(store);
@@ -74,6 +78,7 @@ export class PlatformRegistry implements ModelRegistry {
     ]);
     for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});
     const { codec } = this.table.get(groupResource(definitionModel))!.storageContext();
+    this.judgedFingerprint = codec.fingerprint;
     this.terminator = new DefinitionTerminator({ store, codec, log, contextOf: (resource) => this.table.get(resource)?.storageContext() });
     this.arbiter = new NameArbiter({ store, codec, log, catalog: this.catalog, settler, lock });
     this.indexWatch = new IndexWatch({ store, codec, log, catalog: this.catalog });
@@ -119,7 +124,7 @@ export class PlatformRegistry implements ModelRegistry {
     });
     // Not before all are known: names are judged next to those of all others.
     this.isLoaded = true;
-    for (const { definition } of this.catalog.all()) this.attendTo(definition);
+    await this.attendToAll();
     await this.ensureDefaultNamespace();
     await this.indexWatch.resume();
     this.isReady = true;
@@ -147,7 +152,13 @@ export class PlatformRegistry implements ModelRegistry {
     };
     this.undo.push(this.bus.observe(modelId, take));
     const stream = await this.store.stream(resource, { selector: { labels: [], fields: [] }, sort: [], order: 'sort' });
-    for await (const batch of stream.objects) for (const stored of batch) load(stored);
+    const turns = new EventLoopTurns();
+    for await (const batch of stream.objects) {
+      for (const stored of batch) {
+        load(stored);
+        if (turns.due) await turns.next();
+      }
+    }
     loaded = stream.revision;
     early.forEach(take);
     if (this.bus.cursor < loaded) await this.store.changes.catchUp();
@@ -173,9 +184,9 @@ export class PlatformRegistry implements ModelRegistry {
     if (known !== undefined) this.arbiter.add(known.definition.spec.group);
   }
 
-  private putDefinition({ name, revision, body }: Pick<StoredObject, 'name' | 'revision' | 'body'>): void {
+  private putDefinition({ name, revision, body, fingerprint }: Pick<StoredObject, 'name' | 'revision' | 'body' | 'fingerprint'>): void {
     const definition = JSON.parse(body) as CustomResourceDefinition;
-    this.table.apply(definition);
+    this.table.apply(definition, { judged: fingerprint === this.judgedFingerprint });
     if (!isDefinition(definition)) {
       this.catalog.remove(name);
       return;
@@ -189,6 +200,19 @@ export class PlatformRegistry implements ModelRegistry {
     this.terminator.add(definition);
     this.indexWatch.add(definition);
     this.arbiter.add(definition.spec.group);
+  }
+
+  /** The same for all there are, group by group: each group's names are judged together. */
+  private async attendToAll(): Promise<void> {
+    const turns = new EventLoopTurns();
+    const groups = new Set<string>();
+    for (const { definition } of this.catalog.all()) {
+      this.terminator.add(definition);
+      this.indexWatch.add(definition);
+      groups.add(definition.spec.group);
+      if (turns.due) await turns.next();
+    }
+    for (const group of groups) this.arbiter.add(group);
   }
 
   private async ensureDefaultNamespace(): Promise<void> {

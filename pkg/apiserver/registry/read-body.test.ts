@@ -15,9 +15,9 @@ function body(spec: JsonObject[string], metadata: JsonObject = {}): JsonObject {
   return { apiVersion: 'a.example.com/v1', kind: 'A', metadata: { name: 'a', ...metadata }, spec };
 }
 
-function failureOf(run: () => unknown): StatusError {
+async function failureOf(run: () => Promise<unknown>): Promise<StatusError> {
   try {
-    run();
+    await run();
   } catch (error) {
     if (isStatusError(error)) return error;
     throw error;
@@ -29,32 +29,32 @@ const list: JsonSchema = { type: 'array', items: { type: 'object', properties: {
 const items = (count: number): JsonObject[] => Array.from({ length: count }, () => ({}));
 
 describe('readBody', () => {
-  test('is a copy, with the fields in the order they are stored in', () => {
+  test('is a copy, with the fields in the order they are stored in', async () => {
     const sent = { spec: [{ a: 'x' }], ...body([{ a: 'x' }]) };
-    const read = readBody(contextOf(list), sent, writing());
+    const read = await readBody(contextOf(list), sent, writing());
     expect(JSON.stringify(read)).toBe('{"apiVersion":"a.example.com/v1","kind":"A","metadata":{"name":"a"},"spec":[{"a":"x"}]}');
     expect(read['spec']).not.toBe(sent.spec);
   });
 
-  test('refuses defaults that multiply the body', () => {
-    expect(failureOf(() => readBody(contextOf(list), body(items(2000)), writing()))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge', message: expect.stringContaining('they may add 1048576 bytes') });
+  test('refuses defaults that multiply the body', async () => {
+    expect(await failureOf(() => readBody(contextOf(list), body(items(2000)), writing()))).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge', message: expect.stringContaining('they may add 1048576 bytes') });
     const small: JsonSchema = { type: 'array', items: { type: 'object', properties: { a: { type: 'integer', default: 1 } } } };
-    expect(failureOf(() => readBody(contextOf(small), body(items(34_000)), writing())).code).toBe(413);
-    expect(readBody(contextOf(small), body(items(33_000)), writing())['spec']).toHaveLength(33_000);
+    expect((await failureOf(() => readBody(contextOf(small), body(items(34_000)), writing()))).code).toBe(413);
+    expect((await readBody(contextOf(small), body(items(33_000)), writing()))['spec']).toHaveLength(33_000);
   });
 
-  test('an object that a patch made has no more values than one that was sent; one that had more before may keep them', () => {
+  test('an object that a patch made has no more values than one that was sent; one that had more before may keep them', async () => {
     const any = contextOf({ type: 'array', items: { type: 'object' } });
     const large = body(items(100_000));
     const larger = body(items(100_001));
-    expect(failureOf(() => readBody(any, large, writing()))).toMatchObject({ code: 413, message: 'the object would hold more than 100000 values and keys' });
-    expect(readBody(any, large, writing(), large)['spec']).toHaveLength(100_000);
-    expect(failureOf(() => readBody(any, larger, writing(), large)).code).toBe(413);
+    expect(await failureOf(() => readBody(any, large, writing()))).toMatchObject({ code: 413, message: 'the object would hold more than 100000 values and keys' });
+    expect((await readBody(any, large, writing(), large))['spec']).toHaveLength(100_000);
+    expect((await failureOf(() => readBody(any, larger, writing(), large))).code).toBe(413);
   });
 
-  test('counts labels before it looks at them', () => {
+  test('counts labels before it looks at them', async () => {
     const labels = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`k${i}`, i]));
-    expect(failureOf(() => readBody(contextOf(list), body([], { labels }), writing()))).toMatchObject({
+    expect(await failureOf(() => readBody(contextOf(list), body([], { labels }), writing()))).toMatchObject({
       code: 422,
       message: 'A.a.example.com "a" is invalid: metadata.labels: Too many: 300: must have at most 256 items',
     });

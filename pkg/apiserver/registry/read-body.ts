@@ -1,5 +1,5 @@
 import {
-  checkMetadataShape, isJsonObject, maxJsonValues, metadataCountCauses, newBadRequest, newInvalid, newRequestEntityTooLarge, type JsonObject, type JsonValue,
+  checkMetadataShape, EventLoopTurns, isJsonObject, maxJsonValues, metadataCountCauses, newBadRequest, newInvalid, newRequestEntityTooLarge, type JsonObject, type JsonValue,
 } from '#pkg/apimachinery/index';
 import { DefaultBudget } from '../schema/default-budget.ts';
 import { cloneJson, countValues } from '../schema/json-value.ts';
@@ -13,17 +13,20 @@ import type { JsonApiObject } from './strategy.ts';
  * @throws StatusError 413 for more than 100 000 values and keys, unless `old` had as many, and for defaults past their budget;
  * 422 for too many labels, annotations, finalizers or owner references.
  */
-export function readBody(context: ModelContext, body: JsonObject, write: WriteContext, old?: JsonObject): JsonApiObject {
+export async function readBody(context: ModelContext, body: JsonObject, write: WriteContext, old?: JsonObject): Promise<JsonApiObject> {
   const { codec, version } = context;
   const { apiVersion, kind } = codec;
+  const turns = new EventLoopTurns();
   refuseCounts(context, body);
   const room = maxJsonValues - countValues(body, maxJsonValues);
   if (room < 0 && !isNoLarger(body, old)) throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);
   // Top-level order is that of the stored text.
   const typed: JsonObject = { apiVersion, kind, metadata: cloneJson(body['metadata'] ?? {}) };
   for (const key of Object.keys(body)) if (!Object.hasOwn(typed, key) && key !== '__proto__') typed[key] = cloneJson(body[key]!);
+  if (turns.due) await turns.next();
   const unknown = [...checkMetadataShape(typed), ...codec.validator.prune(typed)].map((path) => `unknown field "${path}"`);
   const findings = [...write.findings, ...unknown];
+  if (turns.due) await turns.next();
   if (findings.length > 0 && write.fieldValidation === 'Strict') {
     throw newBadRequest(`${kind} in version "${version.name}" cannot be handled as a ${kind}: strict decoding error: ${findings.join(', ')}`);
   }

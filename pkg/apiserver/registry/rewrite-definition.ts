@@ -11,10 +11,10 @@ const maxAttempts = 10;
 /**
  * Changes a stored definition on the server's own behalf: status and finalizers, which no client may write. The last finalizer's removal
  * from a deleting one deletes it. `change` is called again when another write came between; what it leaves as it is, is not written.
- * Undefined when there is no such definition.
+ * The fingerprint stays: it says under which rules the spec was judged. Undefined when there is no such definition. Nothing is written once `signal` is aborted: its reason is thrown.
  */
 export async function rewriteDefinition(
-  { store, codec }: { store: Store; codec: VersionCodec },
+  { store, codec, signal }: { store: Store; codec: VersionCodec; signal?: AbortSignal },
   name: string,
   change: (definition: CustomResourceDefinition) => CustomResourceDefinition | Promise<CustomResourceDefinition>,
 ): Promise<StoredObject | undefined> {
@@ -27,7 +27,7 @@ export async function rewriteDefinition(
     if (isSameObject(object, old)) return from;
     const isLast = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0;
     try {
-      return await store.write({ type: isLast ? 'delete' : 'update', resource, object, fingerprint: codec.fingerprint, from });
+      return await store.write({ type: isLast ? 'delete' : 'update', resource, object, fingerprint: from.fingerprint, from }, signal === undefined ? {} : { signal });
     } catch (error) {
       if (!isStorageError(error, 'Conflict') || attempt === maxAttempts) throw error;
     }

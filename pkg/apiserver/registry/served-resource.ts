@@ -17,6 +17,8 @@ export interface WriteContext {
   findings: string[];
   /** Of the request, where it carries an Idempotency-Key. */
   idempotency?: IdempotencyClaim;
+  /** For the log: which request it was. Absent where the platform writes by itself. */
+  requestId?: string;
   /** Collects what the answer's Warning headers will say. */
   warn(text: string): void;
   signal: AbortSignal;
@@ -54,6 +56,8 @@ export interface ListRequest {
   namespace?: string;
   selector: Selector;
   sort: Sort;
+  /** The user's name: one user alone never has all the places for long lists. */
+  owner?: string;
   signal: AbortSignal;
 }
 
@@ -64,8 +68,8 @@ export interface ResourceStorage {
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
   delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome>;
-  /** Deletes what the selectors match, object by object; answers what was deleted or marked. */
-  deleteCollection(list: ListRequest, context: WriteContext): Promise<Representation[]>;
+  /** Deletes what the selectors match, object by object, as the answer's objects are taken: those deleted or marked. */
+  deleteCollection(list: ListRequest, context: WriteContext): Promise<RepresentationStream>;
   /** The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409 while it is in flight. */
   recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
 
@@ -75,25 +79,22 @@ export interface ResourceStorage {
   watch(request: WatchRequest): Promise<WatchStream>;
 }
 
-export interface RepresentationPage {
+/** `objects` come a few at a time, with turns of the event loop between; they may be iterated once, and must be iterated or closed. */
+export interface RepresentationStream {
   revision: number;
-  items: Representation[];
+  objects: AsyncIterable<Representation[]>;
+  close(): Promise<void>;
+}
+
+export interface RepresentationPage extends RepresentationStream {
   total: number;
   totalIsLowerBound: boolean;
   hasNext: boolean;
 }
 
-export interface RepresentationChunk {
-  revision: number;
-  items: Representation[];
+export interface RepresentationChunk extends RepresentationStream {
   next?: ChunkPosition;
   remaining?: number;
-}
-
-export interface RepresentationStream {
-  revision: number;
-  objects: AsyncIterable<Representation[]>;
-  close(): Promise<void>;
 }
 
 export interface WatchRequest {

@@ -24,8 +24,8 @@ export interface Strategy {
   prepareForUpdate?(object: JsonApiObject, old: JsonApiObject, subresource: '' | 'status'): void;
   /** Before finalizers are looked at, once: not for an object that is being deleted already. May refuse with a StatusError. */
   prepareForDelete?(object: JsonApiObject): void;
-  /** What is wrong beyond metadata and schema. */
-  validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): StatusCause[];
+  /** What is wrong beyond metadata and schema. The object is the caller's own and does not change meanwhile. */
+  validate?(object: JsonApiObject, old: JsonApiObject | undefined, context: WriteContext): Promise<StatusCause[]>;
   /** Does the write, around it what must be done with it. May run several times, with what a new attempt computed. */
   commit?(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject>;
 }

@@ -1,4 +1,4 @@
-import { fieldError, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
+import { EventLoopTurns, fieldError, newNotFound, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
 import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { cloneJson, equalJson } from '../schema/json-value.ts';
 import { isSameObject } from './no-op.ts';
@@ -34,25 +34,34 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   const { store, resource, codec, strategy } = context;
   const from = await store.get(resource, key);
   if (from === undefined) throw newNotFound(resource, key.name);
+  // What is read and made here is this attempt's own; `from` tells at the end whether it is still the present state.
+  const turns = new EventLoopTurns();
   const old = codec.decode(from);
+  if (turns.due) await turns.next();
   checkPreconditions(context, preconditions, old.metadata);
   const body = request.transform(cloneJson(old) as JsonApiObject);
   checkIdentity(context, body, key);
-  const sent = readBody(context, body, write, old);
+  if (turns.due) await turns.next();
+  const sent = await readBody(context, body, write, old);
   const { resourceVersion, uid } = sent.metadata;
   checkPreconditions(context, present({ resourceVersion, uid }), old.metadata);
 
   const object = subresource === 'status' ? withNewStatus(sent, old) : withNewContent(context, sent, old);
   strategy.prepareForUpdate?.(object, old, subresource);
-  if (subresource === 'status') validateStatus(context, object, old);
-  else validateObject(context, object, write, old);
+  if (turns.due) await turns.next();
+  if (subresource === 'status') await validateStatus(context, object, old);
+  else await validateObject(context, object, write, old);
+  if (turns.due) await turns.next();
   refuse(context, object, newFinalizerCauses(object.metadata, old.metadata));
   if (contentChanged(context, object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
+  if (turns.due) await turns.next();
   if (isSameObject(stored, codec.storedForm(from, old))) return unchanged(context, write, from);
   const type = stored.metadata.deletionTimestamp !== undefined && (stored.metadata.finalizers ?? []).length === 0 ? 'delete' : 'update';
+  if (turns.due) await turns.next();
   if (type === 'update') checkStoredSize(stored, from);
+  if (turns.due) await turns.next();
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
   return strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit();
 }

@@ -1,23 +1,25 @@
-import { newInvalid, validateObjectMeta, type StatusCause } from '#pkg/apimachinery/index';
+import { EventLoopTurns, newInvalid, runInTurns, validateObjectMeta, type StatusCause } from '#pkg/apimachinery/index';
 import { isPersonalToken } from '#pkg/identity/index';
 import { kindOf, type ModelContext } from './model-context.ts';
 import type { WriteContext } from './served-resource.ts';
 import type { JsonApiObject } from './strategy.ts';
 
 /** StatusError 422 with one cause a field, of metadata, schema and strategy together. With `old`, what was wrong before and is unchanged passes. */
-export function validateObject(context: ModelContext, object: JsonApiObject, write: WriteContext, old?: JsonApiObject): void {
+export async function validateObject(context: ModelContext, object: JsonApiObject, write: WriteContext, old?: JsonApiObject): Promise<void> {
   const { model, codec, strategy } = context;
   const meta = validateObjectMeta(object.metadata, { nameRule: model.nameRule, namespaced: model.scope === 'Namespaced', isCredential: isPersonalToken });
-  const schemaCauses = codec.validator.validate(object, old);
+  const turns = new EventLoopTurns();
+  const schemaCauses = await runInTurns(codec.validator.validating(object, old));
+  if (turns.due) await turns.next();
   // A strategy reads fields whose types the schema has to have checked.
-  const strategyCauses = schemaCauses.length > 0 ? [] : (strategy.validate?.(object, old, write) ?? []);
+  const strategyCauses = schemaCauses.length > 0 ? [] : ((await strategy.validate?.(object, old, write)) ?? []);
   refuse(context, object, [...meta.causes, ...schemaCauses, ...strategyCauses]);
   for (const warning of meta.warnings) write.warn(warning);
 }
 
 /** The same for a write of `/status`, which an invalid spec does not prevent. */
-export function validateStatus(context: ModelContext, object: JsonApiObject, old: JsonApiObject): void {
-  refuse(context, object, context.codec.validator.validateStatus(object, old));
+export async function validateStatus(context: ModelContext, object: JsonApiObject, old: JsonApiObject): Promise<void> {
+  refuse(context, object, await runInTurns(context.codec.validator.validatingStatus(object, old)));
 }
 
 export function refuse(context: ModelContext, object: JsonApiObject, causes: readonly StatusCause[]): void {

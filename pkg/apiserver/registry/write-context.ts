@@ -13,6 +13,6 @@ export function withWarn(write: WriteContext, warn: (text: string) => void): Wri
 }
 
 export function withoutClaim(write: WriteContext): WriteContext {
-  const { user, dryRun, fieldValidation, findings, signal } = write;
-  return { user, dryRun, fieldValidation, findings, signal, warn: (text) => write.warn(text) };
+  const { user, dryRun, fieldValidation, findings, signal, requestId } = write;
+  return { user, dryRun, fieldValidation, findings, signal, ...(requestId === undefined ? {} : { requestId }), warn: (text) => write.warn(text) };
 }

@@ -1,4 +1,4 @@
-import { fieldError, isJsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, isJsonObject, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
 import { propertySchema } from './child-schema.ts';
 import { isSet } from './schema-keywords.ts';
 
@@ -17,6 +17,9 @@ const OUTSIDE_ONLY = [
   'x-kubernetes-list-map-keys',
   'x-kubernetes-map-type',
 ] as const;
+
+/** Of one node: a client reads no more, and a schema may lack thousands. */
+const MOST_CAUSES = 100;
 
 export interface Branch {
   schema: unknown;
@@ -74,25 +77,29 @@ function isEmpty(keyword: (typeof OUTSIDE_ONLY)[number], value: unknown): boolea
 }
 
 /** Every field and item a combination speaks of must be declared by the node around it. */
-export function completenessCauses(schema: JsonSchema, path: string): StatusCause[] {
-  return combinationBranches(schema, path).flatMap((branch) => undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path }));
+export function* completenessCauses(schema: JsonSchema, path: string): SlicedWork<StatusCause[]> {
+  const causes: StatusCause[] = [];
+  for (const branch of combinationBranches(schema, path)) causes.push(...(yield* undeclared(branch.schema as JsonSchema, schema, { path, branch: branch.path })));
+  return causes.slice(0, MOST_CAUSES);
 }
 
-function undeclared(part: JsonSchema, node: JsonSchema, at: { path: string; branch: string }): StatusCause[] {
-  const causes = combinationBranches(part, at.branch).flatMap((inner) => undeclared(inner.schema as JsonSchema, node, { path: at.path, branch: inner.path }));
+function* undeclared(part: JsonSchema, node: JsonSchema, at: { path: string; branch: string }): SlicedWork<StatusCause[]> {
+  yield;
+  const causes: StatusCause[] = [];
+  for (const inner of combinationBranches(part, at.branch)) causes.push(...(yield* undeclared(inner.schema as JsonSchema, node, { path: at.path, branch: inner.path })));
   if (part.items) {
     const inner = { path: `${at.path}.items`, branch: `${at.branch}.items` };
-    if (node.items) causes.push(...undeclared(part.items, node.items, inner));
+    if (node.items) causes.push(...(yield* undeclared(part.items, node.items, inner)));
     else causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
   }
   for (const [name, value] of Object.entries(part.properties ?? {})) {
     const inner = { path: `${at.path}.properties[${name}]`, branch: `${at.branch}.properties[${name}]` };
     const additional = node.additionalProperties;
     const declared = propertySchema(node, name) ?? (typeof additional === 'object' ? additional : undefined);
-    if (declared) causes.push(...undeclared(value, declared, inner));
+    if (declared) causes.push(...(yield* undeclared(value, declared, inner)));
     else if (additional !== true) causes.push(fieldError.required(inner.path, `because it is defined in ${inner.branch}`));
   }
-  return causes;
+  return causes.slice(0, MOST_CAUSES);
 }
 
 function isIntOrString(parts: unknown[]): boolean {

@@ -2,7 +2,7 @@ import type { SchemaObject } from 'ajv';
 import { isJsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import { numberFormats, stringFormats } from './formats.ts';
 import { canonicalJson } from './json-value.ts';
-import { compilePattern, type PatternMeter } from './linear-pattern.ts';
+import { compilePattern, type MeterSlot } from './linear-pattern.ts';
 
 export type LeafCheck = (value: JsonValue) => boolean;
 
@@ -11,14 +11,14 @@ export type LeafCheck = (value: JsonValue) => boolean;
  * for each node, which a schema of thousands of different rules, or a combination of hundreds, makes seconds of.
  * Undefined where nothing is restricted.
  */
-export function leafCheckOf(rules: SchemaObject, meter: PatternMeter): LeafCheck | undefined {
-  const checks = Object.entries(rules).flatMap(([keyword, rule]) => checkOf(keyword, rule, meter) ?? []);
+export function leafCheckOf(rules: SchemaObject, slot: MeterSlot): LeafCheck | undefined {
+  const checks = Object.entries(rules).flatMap(([keyword, rule]) => checkOf(keyword, rule, slot) ?? []);
   const [first, second] = checks;
   return second === undefined ? first : (value) => checks.every((check) => check(value));
 }
 
 /** A rule says nothing of values of other types than its own. */
-function checkOf(keyword: string, rule: unknown, meter: PatternMeter): LeafCheck | undefined {
+function checkOf(keyword: string, rule: unknown, slot: MeterSlot): LeafCheck | undefined {
   const limit = typeof rule === 'number' ? rule : NaN;
   switch (keyword) {
     case 'type':
@@ -27,7 +27,7 @@ function checkOf(keyword: string, rule: unknown, meter: PatternMeter): LeafCheck
       return isOneOf(rule as JsonValue[]);
     case 'pattern': {
       const pattern = compilePattern(rule as string);
-      return (value) => typeof value !== 'string' || meter.test(pattern, value);
+      return (value) => typeof value !== 'string' || slot.meter.test(pattern, value);
     }
     case 'format': {
       const ofText = stringFormats.get(rule as string);
@@ -56,9 +56,12 @@ function checkOf(keyword: string, rule: unknown, meter: PatternMeter): LeafCheck
       return (value) => !isJsonObject(value) || Object.keys(value).length >= limit;
     case 'maxProperties':
       return (value) => !isJsonObject(value) || Object.keys(value).length <= limit;
-    case 'required':
+    case 'required': {
+      // Each once: an object of one field can be asked for it a hundred thousand times.
+      const keys = [...new Set(rule as string[])];
       // Own properties only: a required field named `constructor` is not there because every object inherits one.
-      return (value) => !isJsonObject(value) || (rule as string[]).every((key) => Object.hasOwn(value, key));
+      return (value) => !isJsonObject(value) || keys.every((key) => Object.hasOwn(value, key));
+    }
     default:
       return undefined;
   }

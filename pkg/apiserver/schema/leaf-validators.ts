@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject, type SchemaObject, type ValidateFunction } from 
 import type { JsonSchema, JsonValue } from '#pkg/apimachinery/index';
 import { numberFormats, stringFormats } from './formats.ts';
 import { isMultipleOf, isOneOf, leafCheckOf, type LeafCheck } from './leaf-checks.ts';
-import { compilePattern, PatternMeter } from './linear-pattern.ts';
+import { compilePattern, PatternMeter, type MeterSlot } from './linear-pattern.ts';
 
 /** Keywords whose meaning is the same in JSON Schema. */
 const SAME_KEYWORDS = [
@@ -26,23 +26,26 @@ const SAME_KEYWORDS = [
  * The schema must be a legal one (validateStructuralSchema), else preparing it throws.
  */
 export class LeafValidators {
-  readonly meter = new PatternMeter();
+  /** Of the walk that asks at present: checks are prepared once and used by many walks. */
+  readonly #slot: MeterSlot = { meter: new PatternMeter() };
   readonly #checks = new WeakMap<JsonSchema, LeafCheck | 'none'>();
-  readonly #ajv = newAjv(this.meter);
+  readonly #ajv = newAjv(this.#slot);
   readonly #byRules = new Map<string, ValidateFunction>();
   readonly #bySchema = new WeakMap<JsonSchema, ValidateFunction>();
 
-  passes(schema: JsonSchema, value: JsonValue): boolean {
+  passes(schema: JsonSchema, value: JsonValue, meter: PatternMeter): boolean {
     let check = this.#checks.get(schema);
     if (check === undefined) {
-      check = leafCheckOf(rulesOf(schema), this.meter) ?? 'none';
+      check = leafCheckOf(rulesOf(schema), this.#slot) ?? 'none';
       this.#checks.set(schema, check);
     }
+    this.#slot.meter = meter;
     return check === 'none' || check(value);
   }
 
   /** Every rule of the node that the value fails. */
-  failures(schema: JsonSchema, value: JsonValue): ErrorObject[] {
+  failures(schema: JsonSchema, value: JsonValue, meter: PatternMeter): ErrorObject[] {
+    this.#slot.meter = meter;
     const validate = this.#bySchema.get(schema) ?? this.#compile(schema);
     return validate(value) ? [] : (validate.errors ?? []);
   }
@@ -72,11 +75,11 @@ export function rulesOf(schema: JsonSchema): SchemaObject {
   return rules;
 }
 
-function newAjv(meter: PatternMeter): Ajv {
+function newAjv(slot: MeterSlot): Ajv {
   const regExp = (source: string): { test: (text: string) => boolean } => {
     const pattern = compilePattern(source);
     // Ajv tells patterns apart by this text; without it the first one would stand for all.
-    return { test: (text) => meter.test(pattern, text), toString: () => source } as { test: (text: string) => boolean };
+    return { test: (text) => slot.meter.test(pattern, text), toString: () => source } as { test: (text: string) => boolean };
   };
   // Own properties only: a required field named `constructor` is not there because every object inherits one.
   const ajv = new Ajv({

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue } from '#pkg/apimachinery/index';
+import { isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork } from '#pkg/apimachinery/index';
 import { canonicalJson } from './json-value.ts';
 
 export type ItemKey = (item: JsonValue) => string;
@@ -15,14 +15,23 @@ export function duplicateValue(item: JsonValue, schema: JsonSchema): JsonValue {
   return schema['x-kubernetes-list-type'] === 'map' ? keysOf(item, schema) : item;
 }
 
-/** Keys of all items that are in the list twice or more. */
-export function duplicateKeys(list: readonly JsonValue[], keyOf: ItemKey): Set<string> {
+const ITEMS_A_SLICE = 64;
+
+/** The key of each item, in their order. */
+export function* keysInList(list: readonly JsonValue[], keyOf: ItemKey): SlicedWork<string[]> {
+  const keys: string[] = [];
+  for (const item of list) {
+    keys.push(keyOf(item));
+    if (keys.length % ITEMS_A_SLICE === 0) yield;
+  }
+  return keys;
+}
+
+/** Keys that are there twice or more. */
+export function repeatedKeys(keys: readonly string[]): Set<string> {
   const seen = new Set<string>();
   const twice = new Set<string>();
-  for (const item of list) {
-    const key = keyOf(item);
-    (seen.has(key) ? twice : seen).add(key);
-  }
+  for (const key of keys) (seen.has(key) ? twice : seen).add(key);
   return twice;
 }
 

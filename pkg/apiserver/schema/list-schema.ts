@@ -45,18 +45,21 @@ function mapCauses(schema: JsonSchema, path: string): StatusCause[] {
   if (!items) return [];
   if (items.type !== 'object') return [fieldError.invalid(`${path}.items.type`, items.type ?? '', "must be object if parent array's x-kubernetes-list-type is map")];
   const causes = nullableCauses(items, path);
+  const required = new Set(items.required ?? []);
+  const seen = new Set<string>();
   keys.forEach((key, index) => {
     const property = propertySchema(items, key);
     const propertyPath = `${path}.items.properties[${key}]`;
-    if (keys.indexOf(key) !== index) causes.push(fieldError.duplicate(`${keysPath}[${index}]`, key));
+    if (seen.has(key)) causes.push(fieldError.duplicate(`${keysPath}[${index}]`, key));
     else if (property === undefined) causes.push(fieldError.invalid(`${keysPath}[${index}]`, key, 'entries must all be names of item properties'));
     else if (!SCALARS.has(property.type)) {
       causes.push(fieldError.invalid(`${propertyPath}.type`, property.type ?? '', "must be a scalar type if parent array's x-kubernetes-list-type is map"));
     } else if (property.nullable) {
       causes.push(fieldError.forbidden(`${propertyPath}.nullable`, "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"));
-    } else if ((property.default ?? undefined) === undefined && !(items.required ?? []).includes(key)) {
+    } else if ((property.default ?? undefined) === undefined && !required.has(key)) {
       causes.push(fieldError.required(`${propertyPath}.default`, 'this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property'));
     }
+    seen.add(key);
   });
   return causes;
 }

@@ -13,21 +13,18 @@ const DOCUMENTATION: ReadonlySet<string> = new Set(['description', 'title', 'exa
  */
 export function schemaFingerprint(schema: JsonSchema): string {
   // Interfaces have no index signature; this one is JSON all the same.
-  return createHash('sha256').update(canonicalJson(essential(schema as JsonObject))).digest('hex');
+  return createHash('sha256').update(essential(schema as JsonObject)).digest('hex');
 }
 
-function essential(schema: JsonObject): JsonObject {
-  const kept: [string, JsonValue][] = [];
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (!DOCUMENTATION.has(keyword) && value !== undefined && value !== null) kept.push([keyword, essentialValue(keyword, value)]);
-  }
-  return Object.fromEntries(kept);
+/** The canonical JSON of what matters; made at a stroke, since a schema may have tens of thousands of parts. */
+function essential(schema: JsonObject): string {
+  return members(schema, (keyword, value) => (DOCUMENTATION.has(keyword) || value === undefined || value === null ? undefined : essentialValue(keyword, value)));
 }
 
-function essentialValue(keyword: string, value: JsonValue): JsonValue {
+function essentialValue(keyword: string, value: JsonValue): string {
   switch (keyword) {
     case 'properties':
-      return isJsonObject(value) ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, part(schema)])) : value;
+      return isJsonObject(value) ? members(value, (_name, schema) => part(schema)) : canonicalJson(value);
     case 'items':
     case 'additionalProperties':
     case 'not':
@@ -35,12 +32,22 @@ function essentialValue(keyword: string, value: JsonValue): JsonValue {
     case 'allOf':
     case 'anyOf':
     case 'oneOf':
-      return Array.isArray(value) ? value.map(part) : value;
+      return Array.isArray(value) ? `[${value.map(part).join(',')}]` : canonicalJson(value);
     default:
-      return value;
+      return canonicalJson(value);
   }
 }
 
-function part(value: JsonValue): JsonValue {
-  return isJsonObject(value) ? essential(value) : value;
+function part(value: JsonValue | undefined): string {
+  return isJsonObject(value) ? essential(value) : canonicalJson(value);
+}
+
+/** A JSON object in the order of its keys, without those for which there is no text. */
+function members(object: JsonObject, textOf: (key: string, value: JsonValue | undefined) => string | undefined): string {
+  let all = '';
+  for (const key of Object.keys(object).toSorted()) {
+    const text = textOf(key, object[key]);
+    if (text !== undefined) all += `${all === '' ? '' : ','}${JSON.stringify(key)}:${text}`;
+  }
+  return `{${all}}`;
 }

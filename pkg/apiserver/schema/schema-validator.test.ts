@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import { runAtOnce, type JsonObject, type JsonSchema, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
 import { compileSchemaValidator } from './schema-validator.ts';
 
 /** A resource schema around one field, `spec.f`. */
@@ -111,7 +111,30 @@ describe('SchemaValidator.validate, the words of each rule', () => {
 
   test('more text than patterns may work on is refused, even where the pattern must not match', () => {
     const [cause] = compileSchemaValidator(around({ type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } })).validate(post('ab'.repeat(500_000)));
-    expect(cause?.message).toContain('too much text');
+    expect(cause?.message).toContain('a text of 1000000 characters, too long to be matched');
+    const many = { type: 'array', items: { type: 'string', not: { pattern: '^(a|b)*a(a|b){300}$' } } } as JsonSchema;
+    const [refusal] = compileSchemaValidator(around(many)).validate(post(Array.from({ length: 200 }, () => 'ab'.repeat(250))));
+    expect(refusal?.message).toContain('too much text');
+  });
+
+  test('a text that did not change is not matched again', () => {
+    const schema = around({ type: 'object', properties: { a: { type: 'string', pattern: '^(a|b)*a(a|b){300}$' }, b: { type: 'string' } } });
+    const long = 'ab'.repeat(500_000);
+    expect(compileSchemaValidator(schema).validate(post({ a: long, b: 'x' }), post({ a: long }))).toEqual([]);
+  });
+
+  test('comes in slices: a large object, a long combination, much text', () => {
+    const slicesOf = (field: JsonSchema, value: JsonValue): number => {
+      let slices = 0;
+      for (const work = compileSchemaValidator(around(field)).validating(post(value)); work.next().done !== true; ) slices += 1;
+      return slices;
+    };
+    const items = (count: number, value: JsonValue): JsonValue[] => Array.from({ length: count }, () => value);
+    expect(slicesOf({ type: 'array', items: { type: 'integer' } }, items(10_000, 1))).toBeGreaterThan(100);
+    expect(slicesOf({ type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'integer' } }, items(10_000, 1))).toBeGreaterThan(100);
+    expect(slicesOf({ type: 'string', anyOf: items(10_000, { minLength: 2 }) } as unknown as JsonSchema, 'x')).toBeGreaterThan(100);
+    expect(slicesOf({ type: 'array', items: { type: 'string', pattern: '^[a-z]{0,63}$' } }, items(20, 'x'.repeat(5000)))).toBeGreaterThan(10);
+    expect(slicesOf({ type: 'string' }, 'x')).toBe(0);
   });
 });
 
@@ -139,18 +162,19 @@ describe('ratcheting: what was invalid and did not change passes', () => {
   });
 });
 
-describe('SchemaValidator.validateStatus', () => {
+describe('SchemaValidator.validatingStatus', () => {
   const schema: JsonSchema = { type: 'object', properties: { spec: { type: 'integer' }, status: { type: 'object', properties: { n: { type: 'integer', maximum: 1 } } } } };
   const validator = compileSchemaValidator(schema);
+  const validateStatus = (object: JsonObject, old?: JsonObject): StatusCause[] => runAtOnce(validator.validatingStatus(object, old));
 
   test('looks at status only', () => {
-    expect(validator.validateStatus({ spec: 'wrong', status: { n: 1 } })).toEqual([]);
-    expect(validator.validateStatus({ spec: 'wrong', status: { n: 2 } })).toEqual([expect.objectContaining({ field: 'status.n' })]);
-    expect(validator.validateStatus({ spec: 'wrong' })).toEqual([]);
+    expect(validateStatus({ spec: 'wrong', status: { n: 1 } })).toEqual([]);
+    expect(validateStatus({ spec: 'wrong', status: { n: 2 } })).toEqual([expect.objectContaining({ field: 'status.n' })]);
+    expect(validateStatus({ spec: 'wrong' })).toEqual([]);
   });
 
   test('ratchets', () => {
-    expect(validator.validateStatus({ status: { n: 2 } }, { status: { n: 2 } })).toEqual([]);
+    expect(validateStatus({ status: { n: 2 } }, { status: { n: 2 } })).toEqual([]);
   });
 });
 

@@ -1,14 +1,15 @@
-import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, isJsonObject, runAtOnce, type JsonObject, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
 import { applyResourceDefaults } from './apply-defaults.ts';
 import { propertySchema } from './child-schema.ts';
 import type { DefaultBudget } from './default-budget.ts';
 import { LeafValidators } from './leaf-validators.ts';
+import { PatternMeter } from './linear-pattern.ts';
 import { pruneResource } from './prune.ts';
 import { hasValidationRules } from './validation-rules.ts';
 import { ValidationWalk } from './validation-walk.ts';
 import { VisitMeter } from './visit-meter.ts';
 
-/** What one version's schema does to its objects. All of it is synchronous, and its work is bounded. */
+/** What one version's schema does to its objects. Its work is bounded, and that of validation, which is most, comes in slices too. */
 export interface SchemaValidator {
   /**
    * Removes fields the schema does not know, in place.
@@ -27,8 +28,10 @@ export interface SchemaValidator {
    * With `old`, what was invalid before and did not change passes (see ValidationWalk for the rules of that).
    */
   validate(object: JsonObject, old?: JsonObject): StatusCause[];
+  /** The same in slices; neither object may change meanwhile. */
+  validating(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]>;
   /** The same for the `status` part alone: a spec that is invalid does not keep a controller from reporting. */
-  validateStatus(object: JsonObject, old?: JsonObject): StatusCause[];
+  validatingStatus(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]>;
   /** True if the schema or a part of it carries `x-kubernetes-validations`, which are not enforced. */
   readonly hasRules: boolean;
 }
@@ -66,27 +69,30 @@ class StructuralSchemaValidator implements SchemaValidator {
   }
 
   validate(object: JsonObject, old?: JsonObject): StatusCause[] {
+    return runAtOnce(this.validating(object, old));
+  }
+
+  validating(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]> {
     return this.#walk((walk) => walk.visitRoot(this.#schema, object, old));
   }
 
-  validateStatus(object: JsonObject, old?: JsonObject): StatusCause[] {
+  *validatingStatus(object: JsonObject, old?: JsonObject): SlicedWork<StatusCause[]> {
     const schema = propertySchema(this.#schema, 'status');
     const value = statusOf(object);
     if (schema === undefined || value === undefined) return [];
-    return this.#walk((walk) => walk.visit({ schema, value, old: statusOf(old), path: 'status' }));
+    return yield* this.#walk((walk) => walk.visit({ schema, value, old: statusOf(old), path: 'status' }));
   }
 
-  #walk(visit: (walk: ValidationWalk) => void): StatusCause[] {
+  *#walk(visit: (walk: ValidationWalk) => SlicedWork<void>): SlicedWork<StatusCause[]> {
     this.#leaves ??= new LeafValidators();
-    const { meter } = this.#leaves;
-    meter.reset();
-    const visits = new VisitMeter();
-    const walk = new ValidationWalk(this.#leaves, { visits });
-    visit(walk);
-    if (visits.exhausted) return [fieldError.invalid('', 'object', visits.refusal)];
-    if (!meter.exhausted) return walk.causes;
+    // Of this validation alone: others may go on between its slices.
+    const meters = { visits: new VisitMeter(), patterns: new PatternMeter() };
+    const walk = new ValidationWalk(this.#leaves, { meters });
+    yield* visit(walk);
+    if (meters.visits.exhausted) return [fieldError.invalid('', 'object', meters.visits.refusal)];
     // Past the limit `not: {pattern}` would pass unchecked, so the object as a whole is refused.
-    return [fieldError.invalid('', 'object', 'holds too much text to be matched against the patterns of its schema')];
+    if (meters.patterns.refusal !== undefined) return [fieldError.invalid('', 'object', meters.patterns.refusal)];
+    return walk.causes;
   }
 }
 

@@ -106,7 +106,7 @@ describe('validateStructuralSchema', () => {
     const entry = { type: 'object', properties: { a: { ...text, default: 'x'.repeat(10_000) } } };
     const many = fields(30, () => ({ type: 'array', items: entry, default: [{}, {}, {}, {}, {}] }));
     expect(validateStructuralSchema(many, 's')[0]?.message).toContain('the defaults within the defaults of the schema are too large together');
-    const matched = fields(40, () => ({ ...text, pattern: '^(a|b)*a(a|b){300}$', default: 'a'.repeat(20_000) }));
+    const matched = fields(40, () => ({ type: 'array', items: { ...text, pattern: '^(a|b)*a(a|b){300}$' }, default: Array.from({ length: 20 }, () => 'a'.repeat(1000)) }));
     expect(validateStructuralSchema(matched, 's').map(({ message }) => message).join()).toContain('too much text');
     const tried = fields(40, () => ({ type: 'array', items: { type: 'integer', anyOf: Array.from({ length: 20 }, (_, index) => ({ minimum: 20 - index })) }, default: Array.from({ length: 500 }, () => 1) }));
     expect(validateStructuralSchema(tried, 's')[0]?.message).toContain('takes too much work');

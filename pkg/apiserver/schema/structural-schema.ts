@@ -1,4 +1,4 @@
-import { fieldError, isJsonObject, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, isJsonObject, runAtOnce, type JsonSchema, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
 import { combinationBranches, completenessCauses, nestedCauses, type Branch } from './combination-schema.ts';
 import { DefaultBudget } from './default-budget.ts';
 import { defaultCauses, type DefaultCheck } from './default-check.ts';
@@ -6,6 +6,7 @@ import { LeafValidators } from './leaf-validators.ts';
 import { listSchemaCauses } from './list-schema.ts';
 import { SchemaBudget } from './schema-budget.ts';
 import { isSet, keywordCauses } from './schema-keywords.ts';
+import { PatternMeter } from './linear-pattern.ts';
 import { VisitMeter } from './visit-meter.ts';
 
 const MOST_CAUSES = 100;
@@ -35,20 +36,26 @@ type DefaultRule = 'allowed' | 'names-only' | 'forbidden';
  * Source: apiextensions-apiserver, pkg/apiserver/schema/validation.go.
  */
 export function validateStructuralSchema(schema: unknown, fieldPath: string): StatusCause[] {
+  return runAtOnce(validatingStructuralSchema(schema, fieldPath));
+}
+
+/** The same in slices: a schema of thousands of parts takes a second. It must not change meanwhile. */
+export function* validatingStructuralSchema(schema: unknown, fieldPath: string): SlicedWork<StatusCause[]> {
   const check = new StructuralCheck();
-  check.node(schema, { path: fieldPath, level: 'root', depth: 1, defaults: 'allowed' });
+  yield* check.node(schema, { path: fieldPath, level: 'root', depth: 1, defaults: 'allowed' });
   return check.causes.slice(0, MOST_CAUSES);
 }
 
 class StructuralCheck {
   readonly causes: StatusCause[] = [];
-  readonly #defaults: DefaultCheck = { leaves: new LeafValidators(), visits: new VisitMeter(), budget: new DefaultBudget() };
+  readonly #defaults: DefaultCheck = { leaves: new LeafValidators(), meters: { visits: new VisitMeter(), patterns: new PatternMeter() }, budget: new DefaultBudget() };
   readonly #budget = new SchemaBudget();
   #spent = false;
 
   /** Checks a node with all below it. */
-  node(raw: unknown, place: Place): void {
+  *node(raw: unknown, place: Place): SlicedWork<void> {
     const before = this.causes.length;
+    yield;
     if (!this.#affordable(raw, place)) return;
     if (!isJsonObject(raw)) {
       this.#add([fieldError.typeInvalid(place.path, Array.isArray(raw) ? 'array' : typeof raw, 'must be a schema object')]);
@@ -59,14 +66,14 @@ class StructuralCheck {
     if (!this.#readable(raw, place.path)) return;
     this.#add(typeCauses(schema, place));
     this.#add(resourceCauses(schema, place));
-    this.#fields(schema, place);
-    this.#items(schema, place);
-    this.#combinations(schema, place);
+    yield* this.#fields(schema, place);
+    yield* this.#items(schema, place);
+    yield* this.#combinations(schema, place);
     // These three read the parts below as schemas, so those must be.
     if (this.causes.length > before) return;
     this.#add(listSchemaCauses(schema, place.path));
-    this.#add(completenessCauses(schema, place.path));
-    if (this.causes.length === before) this.#default(schema, place);
+    this.#add(yield* completenessCauses(schema, place.path));
+    if (this.causes.length === before) yield* this.#default(schema, place);
   }
 
   #add(causes: readonly StatusCause[]): void {
@@ -98,7 +105,7 @@ class StructuralCheck {
     return causes.length === 0 && this.#within(this.#budget.countRules(raw), path);
   }
 
-  #fields(schema: JsonSchema, place: Place): void {
+  *#fields(schema: JsonSchema, place: Place): SlicedWork<void> {
     const { properties, additionalProperties: additional } = schema;
     const at = `${place.path}.additionalProperties`;
     if (isSet(properties) && !isJsonObject(properties)) {
@@ -107,7 +114,7 @@ class StructuralCheck {
       for (const [name, child] of Object.entries(properties ?? {})) {
         const path = `${place.path}.properties[${shortened(name)}]`;
         if (RESERVED_NAMES.has(name)) this.#add([fieldError.forbidden(path, 'this name is reserved')]);
-        else this.node(child, { path, level: 'field', depth: place.depth + 1, defaults: defaultsBelow(schema, place, name) });
+        else yield* this.node(child, { path, level: 'field', depth: place.depth + 1, defaults: defaultsBelow(schema, place, name) });
       }
     }
     if (!isSet(additional)) return;
@@ -116,23 +123,24 @@ class StructuralCheck {
     } else if (additional === false) {
       this.#add([fieldError.forbidden(at, 'additionalProperties cannot be set to false')]);
     } else if (additional !== true) {
-      this.node(additional, { ...place, path: at, level: 'field', depth: place.depth + 1 });
+      yield* this.node(additional, { ...place, path: at, level: 'field', depth: place.depth + 1 });
     }
   }
 
-  #items(schema: JsonSchema, place: Place): void {
+  *#items(schema: JsonSchema, place: Place): SlicedWork<void> {
     const path = `${place.path}.items`;
     if (Array.isArray(schema.items)) this.#add([fieldError.forbidden(path, 'items must be a schema object and not an array')]);
-    else if (isSet(schema.items)) this.node(schema.items, { ...place, path, level: 'item', depth: place.depth + 1 });
+    else if (isSet(schema.items)) yield* this.node(schema.items, { ...place, path, level: 'item', depth: place.depth + 1 });
     else if (schema.type === 'array') this.#add([fieldError.required(path, 'must be specified')]);
   }
 
-  #combinations(schema: JsonSchema, place: Place): void {
+  *#combinations(schema: JsonSchema, place: Place): SlicedWork<void> {
     const intOrString = schema['x-kubernetes-int-or-string'] === true;
-    for (const branch of combinationBranches(schema, place.path, { intOrString })) this.#branch(branch, place.depth + 1, intOrString);
+    for (const branch of combinationBranches(schema, place.path, { intOrString })) yield* this.#branch(branch, place.depth + 1, intOrString);
   }
 
-  #branch({ schema, path, fault, typed, same }: Branch, depth: number, intOrString: boolean): void {
+  *#branch({ schema, path, fault, typed, same }: Branch, depth: number, intOrString: boolean): SlicedWork<void> {
+    yield;
     if (!this.#affordable(schema, { path, depth })) return;
     if (fault !== undefined || !isJsonObject(schema)) {
       this.#add([fieldError.typeInvalid(path, typeof schema, fault ?? 'must be a schema object')]);
@@ -141,13 +149,13 @@ class StructuralCheck {
     if (!this.#readable(schema, path)) return;
     this.#add(nestedCauses(schema, path, typed));
     const inner = same && intOrString;
-    for (const part of combinationBranches(schema, path, { nested: true, intOrString: inner })) this.#branch(part, depth + 1, inner);
+    for (const part of combinationBranches(schema, path, { nested: true, intOrString: inner })) yield* this.#branch(part, depth + 1, inner);
   }
 
-  #default(schema: JsonSchema, place: Place): void {
+  *#default(schema: JsonSchema, place: Place): SlicedWork<void> {
     if (!isSet(schema.default)) return;
     if (place.defaults !== 'allowed') this.#add([fieldError.forbidden(`${place.path}.default`, 'must not be set in metadata')]);
-    else this.#add(defaultCauses(schema, place.path, this.#defaults));
+    else this.#add(yield* defaultCauses(schema, place.path, this.#defaults));
   }
 }
 

@@ -1,14 +1,24 @@
-import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, isJsonObject, type JsonObject, type JsonSchema, type JsonValue, type SlicedWork, type StatusCause } from '#pkg/apimachinery/index';
 import { childSchema, isEmbeddedResource, isResourceField, propertySchema } from './child-schema.ts';
 import { childPath, itemPath } from './field-path.ts';
 import { equalJson } from './json-value.ts';
 import { combinationCause, enumCause, leafCause, typeCause } from './leaf-causes.ts';
 import type { LeafValidators } from './leaf-validators.ts';
-import { duplicateKeys, duplicateValue, itemKeyOf } from './list-keys.ts';
+import type { PatternMeter } from './linear-pattern.ts';
+import { duplicateValue, itemKeyOf, keysInList, repeatedKeys, type ItemKey } from './list-keys.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 import type { VisitMeter } from './visit-meter.ts';
 
 const MOST_CAUSES = 100;
+
+/** Values looked at between two pauses. */
+const VALUES_A_SLICE = 64;
+
+/** What the work of a walk is counted with; walks that one walk begins share its meters. */
+export interface WalkMeters {
+  visits: VisitMeter;
+  patterns: PatternMeter;
+}
 
 /** Only the count matters where a combination is tried. */
 const UNNAMED: StatusCause = { reason: 'FieldValueInvalid', message: '' };
@@ -28,35 +38,38 @@ interface Site {
  * matched by name, items of `map` lists by their keys, items of other lists not at all (the list as a whole is). A rule on
  * a parent (required, counts, allOf, anyOf, oneOf, not) therefore passes only if the whole parent is unchanged; inside a
  * combination nothing is matched. Duplicates pass if the old list had them too.
+ *
+ * The work comes in slices, since a large object takes long; value and old value must not change meanwhile.
  */
 export class ValidationWalk {
   readonly causes: StatusCause[] = [];
   readonly #leaves: LeafValidators;
-  readonly #visits: VisitMeter;
+  readonly #meters: WalkMeters;
   readonly #most: number;
+  #values = 0;
   /** Is what is visited a part of a combination? Visits count then: without combinations each value has but one. */
   #combined: boolean;
 
-  constructor(leaves: LeafValidators, { visits, most = MOST_CAUSES }: { visits: VisitMeter; most?: number }) {
+  constructor(leaves: LeafValidators, { meters, most = MOST_CAUSES }: { meters: WalkMeters; most?: number }) {
     this.#leaves = leaves;
-    this.#visits = visits;
+    this.#meters = meters;
     this.#most = most;
     // A walk that only tries is one of a combination.
     this.#combined = most === 1;
   }
 
   /** A whole resource: its apiVersion, kind and metadata follow only what the schema declares of them. */
-  visitRoot(schema: JsonSchema, object: JsonObject, old: JsonObject | undefined): void {
-    this.#visit({ schema, value: object, old, path: '' }, true);
+  visitRoot(schema: JsonSchema, object: JsonObject, old: JsonObject | undefined): SlicedWork<void> {
+    return this.#visit({ schema, value: object, old, path: '' }, true);
   }
 
-  visit(site: Site): void {
-    this.#visit(site, false);
+  visit(site: Site): SlicedWork<void> {
+    return this.#visit(site, false);
   }
 
   /** Past the limit of visits too: whoever asked for the walk then refuses the whole. */
   get #full(): boolean {
-    return this.causes.length >= this.#most || this.#visits.exhausted;
+    return this.causes.length >= this.#most || this.#meters.visits.exhausted || this.#meters.patterns.refusal !== undefined;
   }
 
   /** A walk that only tries stops at the first failure and needs no words. */
@@ -64,24 +77,29 @@ export class ValidationWalk {
     if (!this.#full) this.causes.push(this.#most === 1 ? UNNAMED : makeCause());
   }
 
-  #visit(site: Site, root: boolean): void {
+  *#visit(site: Site, root: boolean): SlicedWork<void> {
     if (this.#full) return;
-    if (this.#combined) this.#visits.count(site.value);
+    if (++this.#values % VALUES_A_SLICE === 0 || this.#meters.patterns.takePause()) yield;
+    if (this.#combined) this.#meters.visits.count(site.value);
+    // Whatever is wrong with it was wrong before: a long text need not be matched again.
+    if (site.value === site.old && typeof site.value !== 'object') return;
     const before = this.causes.length;
-    this.#check(site, root);
+    yield* this.#check(site, root);
     if (this.causes.length > before && site.old !== undefined && equalJson(site.value, site.old)) this.causes.length = before;
   }
 
-  #check(site: Site, root: boolean): void {
+  *#check(site: Site, root: boolean): SlicedWork<void> {
     const { schema, value } = site;
     if (value === null) {
       this.#checkNull(site);
       return;
     }
+    // The whole of a container is compared with each of them, on every level anew.
+    if (schema.enum && typeof value === 'object') yield;
     if (!this.#checkLeaf(site)) return;
-    if (Array.isArray(value)) this.#checkItems(site, value);
-    else if (isJsonObject(value)) this.#checkFields(site, value, root);
-    if (schema.allOf || schema.anyOf || schema.oneOf || schema.not) this.#checkCombinations(site);
+    if (Array.isArray(value)) yield* this.#checkItems(site, value);
+    else if (isJsonObject(value)) yield* this.#checkFields(site, value, root);
+    if (schema.allOf || schema.anyOf || schema.oneOf || schema.not) yield* this.#checkCombinations(site);
   }
 
   #checkNull({ schema, value, path }: Site): void {
@@ -92,92 +110,98 @@ export class ValidationWalk {
 
   /** False if the value is of another type: then nothing else said of it would help. */
   #checkLeaf({ schema, value, path }: Site): boolean {
-    if (this.#leaves.passes(schema, value)) return true;
+    if (this.#leaves.passes(schema, value, this.#meters.patterns)) return true;
     if (this.#most === 1) {
       this.#add(() => UNNAMED);
       return false;
     }
-    const failures = this.#leaves.failures(schema, value);
+    const failures = this.#leaves.failures(schema, value, this.#meters.patterns);
     const mistyped = failures.find((failure) => failure.keyword === 'type');
     for (const failure of mistyped ? [mistyped] : failures) this.#add(() => leafCause(failure, schema, value, path));
     return mistyped === undefined;
   }
 
-  #checkFields({ schema, old, path }: Site, object: JsonObject, root: boolean): void {
+  *#checkFields({ schema, old, path }: Site, object: JsonObject, root: boolean): SlicedWork<void> {
     const embedded = !root && isEmbeddedResource(schema);
-    if (embedded) this.#checkEmbedded(object, old, path);
+    if (embedded) yield* this.#checkEmbedded(object, old, path);
     const before = isJsonObject(old) ? old : {};
     for (const key of Object.keys(object)) {
       if (this.#full) return;
       const value = object[key]!;
       const child = (root || embedded) && isResourceField(key) ? propertySchema(schema, key) : childSchema(schema, key);
       if (child === undefined || child === 'any') continue;
-      this.visit({ schema: child, value, old: ownValue(before, key), path: childPath(path, key) });
+      yield* this.visit({ schema: child, value, old: ownValue(before, key), path: childPath(path, key) });
     }
   }
 
-  #checkEmbedded(object: JsonObject, old: JsonValue | undefined, path: string): void {
+  *#checkEmbedded(object: JsonObject, old: JsonValue | undefined, path: string): SlicedWork<void> {
     for (const key of ['apiVersion', 'kind']) {
       const value = ownValue(object, key);
       const at = childPath(path, key);
       if (value === undefined || value === '') this.#add(() => fieldError.required(at, 'must not be empty'));
-      else this.visit({ schema: key === 'kind' ? KIND : API_VERSION, value, old: isJsonObject(old) ? ownValue(old, key) : undefined, path: at });
+      else yield* this.visit({ schema: key === 'kind' ? KIND : API_VERSION, value, old: isJsonObject(old) ? ownValue(old, key) : undefined, path: at });
     }
     const metadata = ownValue(object, 'metadata');
     if (metadata === undefined) return;
     const before = isJsonObject(old) ? ownValue(old, 'metadata') : undefined;
-    this.visit({ schema: objectMetaSchema, value: metadata, old: before, path: childPath(path, 'metadata') });
+    yield* this.visit({ schema: objectMetaSchema, value: metadata, old: before, path: childPath(path, 'metadata') });
   }
 
-  #checkItems({ schema, old, path }: Site, list: JsonValue[]): void {
+  *#checkItems({ schema, old, path }: Site, list: JsonValue[]): SlicedWork<void> {
     const before = Array.isArray(old) ? old : [];
     const keyOf = itemKeyOf(schema);
-    if (keyOf !== undefined) this.#checkDuplicates(schema, list, { before, path });
+    const keys = keyOf === undefined ? [] : yield* keysInList(list, keyOf);
+    if (keyOf !== undefined) yield* this.#checkDuplicates(schema, list, { keys, keyOf, before, path });
     const items = schema.items;
     if (!items) return;
     const isMap = keyOf !== undefined && schema['x-kubernetes-list-type'] === 'map';
-    const byKey = isMap ? new Map(before.map((item) => [keyOf(item), item])) : undefined;
+    const oldKeys = isMap ? yield* keysInList(before, keyOf) : [];
+    const byKey = new Map(oldKeys.map((key, index) => [key, before[index]!]));
     for (const [index, value] of list.entries()) {
       if (this.#full) return;
-      this.visit({ schema: items, value, old: isMap ? byKey?.get(keyOf(value)) : undefined, path: itemPath(path, index) });
+      yield* this.visit({ schema: items, value, old: isMap ? byKey.get(keys[index]!) : undefined, path: itemPath(path, index) });
     }
   }
 
-  #checkDuplicates(schema: JsonSchema, list: JsonValue[], { before, path }: { before: JsonValue[]; path: string }): void {
-    const keyOf = itemKeyOf(schema);
-    if (keyOf === undefined) return;
-    const twice = duplicateKeys(list, keyOf);
-    if (twice.size === 0) return;
-    const tolerated = duplicateKeys(before, keyOf);
+  *#checkDuplicates(schema: JsonSchema, list: JsonValue[], { keys, keyOf, before, path }: { keys: string[]; keyOf: ItemKey; before: JsonValue[]; path: string }): SlicedWork<void> {
+    if (repeatedKeys(keys).size === 0) return;
+    const tolerated = repeatedKeys(yield* keysInList(before, keyOf));
     const seen = new Set<string>();
-    for (const [index, item] of list.entries()) {
-      const key = keyOf(item);
-      if (seen.has(key) && !tolerated.has(key)) this.#add(() => fieldError.duplicate(itemPath(path, index), duplicateValue(item, schema)));
+    for (const [index, key] of keys.entries()) {
+      if (seen.has(key) && !tolerated.has(key)) this.#add(() => fieldError.duplicate(itemPath(path, index), duplicateValue(list[index]!, schema)));
       seen.add(key);
     }
   }
 
-  #checkCombinations({ schema, value, path }: Site): void {
+  *#checkCombinations({ schema, value, path }: Site): SlicedWork<void> {
     const around = this.#combined;
     this.#combined = true;
-    for (const part of schema.allOf ?? []) this.visit({ schema: part, value, old: undefined, path });
+    for (const part of schema.allOf ?? []) yield* this.visit({ schema: part, value, old: undefined, path });
     this.#combined = around;
     if (this.#full) return;
-    if (schema.anyOf && !schema.anyOf.some((part) => this.#passes(part, value))) {
+    if (schema.anyOf && (yield* this.#passing(schema.anyOf, value, 1)) === 0) {
       this.#add(() => combinationCause(path, 'validate at least one schema (anyOf)'));
     }
     if (schema.oneOf) {
-      const count = schema.oneOf.filter((part) => this.#passes(part, value)).length;
+      const count = yield* this.#passing(schema.oneOf, value);
       const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
       if (count !== 1) this.#add(() => combinationCause(path, `validate one and only one schema (oneOf). ${found}`));
     }
-    if (schema.not && this.#passes(schema.not, value)) this.#add(() => combinationCause(path, 'not validate the schema (not)'));
+    if (schema.not && (yield* this.#passing([schema.not], value)) > 0) this.#add(() => combinationCause(path, 'not validate the schema (not)'));
   }
 
-  #passes(schema: JsonSchema, value: JsonValue): boolean {
-    const attempt = new ValidationWalk(this.#leaves, { visits: this.#visits, most: 1 });
-    attempt.visit({ schema, value, old: undefined, path: '' });
-    return attempt.causes.length === 0;
+  /** How many of the schemas the value passes; no more than `enough` are looked for. */
+  *#passing(schemas: readonly JsonSchema[], value: JsonValue, enough = Infinity): SlicedWork<number> {
+    let count = 0;
+    for (const schema of schemas) {
+      const attempt = new ValidationWalk(this.#leaves, { meters: this.#meters, most: 1 });
+      // A walk of its own makes its pauses by its own count, which may be short.
+      if (++this.#values % VALUES_A_SLICE === 0) yield;
+      yield* attempt.visit({ schema, value, old: undefined, path: '' });
+      if (attempt.causes.length === 0) count += 1;
+      if (count >= enough) break;
+    }
+    return count;
   }
 }
 

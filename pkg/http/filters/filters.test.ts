@@ -3,12 +3,11 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import type { Filter, Handler } from '../request-context.ts';
 import { sendJson } from '../respond.ts';
-import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
+import { startTestServer, type TestServer } from '../start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withCors } from './with-cors.ts';
 import { withImpersonationRefused } from './with-impersonation-refused.ts';
 import { withLogging } from './with-logging.ts';
-import { withMaxInFlight } from './with-max-in-flight.ts';
 import { withMetrics } from './with-metrics.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withSecurityHeaders } from './with-security-headers.ts';
@@ -36,32 +35,6 @@ function throwing(error: unknown): Handler {
     throw error;
   };
 }
-
-describe('withMaxInFlight', () => {
-  test.each([
-    ['in sum', { total: 1 }, posts, posts],
-    ['of one user', { perUser: 1 }, posts, posts],
-    ['watches of one user', { watchesPerUser: 1 }, `${posts}?watch=1`, `${posts}?watch=1`],
-  ])('429 for too many %s, and room again afterwards', async (_reason, limits, first, second) => {
-    const begun = gate();
-    const finish = gate();
-    const { send } = await start([withMaxInFlight({ ...limits, isExempt: ({ path }) => path === '/livez' })], async (context) => {
-      if (context.info.path !== '/livez') {
-        begun.open();
-        await finish.opened;
-      }
-      await ok(context);
-    });
-    const held = send({ path: first });
-    await begun.opened;
-    const refused = await send({ path: second });
-    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '1']);
-    expect((await send({ path: '/livez' })).status).toBe(200);
-    finish.open();
-    expect((await held).status).toBe(200);
-    expect((await send({ path: second })).status).toBe(200);
-  });
-});
 
 describe('withCors', () => {
   const origin = 'https://app.example.com';
@@ -116,16 +89,38 @@ test('withLogging writes one line, with no secret in it', async () => {
   expect(JSON.stringify(logs)).not.toContain('s3cret');
 });
 
+test('withLogging names the trace of a request, warns of a slow one, and says at trace level that one begins', async () => {
+  const { send, logs } = await start([], ok, (log) => {
+    log.level = 'trace';
+    return [withLogging(log, { slowMs: 0 })];
+  });
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  await send({ path: posts, headers: { traceparent, 'x-request-id': 'mine' } });
+  expect(logs).toMatchObject([
+    { level: 10, msg: 'request begins', requestId: 'mine', traceId: '0af7651916cd43dd8448eb211c80319c', path: posts },
+    { level: 40, msg: 'slow request', requestId: 'mine', traceId: '0af7651916cd43dd8448eb211c80319c', status: 200 },
+  ]);
+});
+
 test('withMetrics has labels no client can make', async () => {
   const registry = new Registry();
-  const { send, server } = await start([], ok, () => [withMetrics({ registry, isKnownGroup: (group) => group === 'g.io' })]);
+  const { send, server } = await start([], ok, () => [withMetrics({ registry })]);
   await send({ path: posts });
+  await send({ path: posts });
+  await send({ path: `${posts}?watch=1` });
   await send({ path: '/apis/made.up/v1/posts', method: 'PROPFIND' });
   await send({ path: '/made-up' });
+  await send({ path: `${posts}/made-up`, method: 'PUT', body: '12345' });
   await server.close({ drainTimeoutMs: 1000 });
   const text = await registry.metrics();
-  expect(text).toContain('http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="200",verb="list",group="g.io"} 1');
-  expect(text).toContain('http_server_request_duration_seconds_count{http_request_method="_OTHER",http_response_status_code="200",verb="other",group=""} 1');
-  expect(text).toContain('http_server_active_requests 0');
+  const count = (labels: string): string => `http_server_request_duration_seconds_count{${labels}}`;
+  const collection = 'http_route="/apis/{group}/{version}/{resource}",url_scheme="http"';
+  expect(text).toContain(`${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="list"`)} 2`);
+  expect(text).toContain(`${count(`http_request_method="GET",http_response_status_code="200",${collection},verb="watch"`)} 1`);
+  expect(text).toContain(`${count(`http_request_method="_OTHER",http_response_status_code="200",${collection},verb="other"`)} 1`);
+  expect(text).toContain(`${count('http_request_method="GET",http_response_status_code="200",http_route="",url_scheme="http",verb="other"')} 1`);
+  expect(text).toMatch(/http_server_request_body_size_bytes_sum\{http_request_method="PUT",.*verb="update"\} 5/);
+  expect(text).toMatch(/http_server_response_body_size_bytes_sum\{http_request_method="GET",.*verb="list"\} 22/);
+  expect(text).toContain('http_server_active_requests{http_request_method="GET",url_scheme="http"} 0');
   expect(text).not.toContain('made');
 });

@@ -1,37 +1,57 @@
 import type { Logger } from 'pino';
 import type { Filter, RequestContext } from '../request-context.ts';
+import { logNamesOf } from '../server-request-context.ts';
 
 /** Longer paths are cut in the log. */
 const maxPath = 1024;
 
+export interface LoggingOptions {
+  /** From here on a request is slow. Milliseconds, default 1000. */
+  slowMs?: number;
+}
+
 /**
- * One line a request, at its end: 5xx at error, 4xx and slow ones (default: from 1 s; never a watch) at info, others at debug.
- * Never the query, a header or a body: they hold credentials. `bytes` counts what went over the connection, headers included.
+ * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too: where there is one there are thousands; and one at its beginning, at trace.
+ * Never the query, a header or a body: they hold credentials. `bytes` counts what went over the connection, headers included; `waitedMs` is there
+ * where the request had to wait for others to end.
  */
-export function withLogging(log: Logger, { slowMs = 1000 }: { slowMs?: number } = {}): Filter {
+export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
   return (next) => async (context) => {
     const { socket } = context.request;
     const start = performance.now();
     const bytesBefore = socket.bytesWritten;
+    if (log.isLevelEnabled('trace')) log.trace({ ...logNamesOf(context), method: context.request.method, path: context.info.path.slice(0, maxPath) }, 'request begins');
     await next(context);
     const ms = performance.now() - start;
     const status = statusOf(context);
-    // 503 and 504 are said of passing states: the answer tells the client to come back.
-    const level = status >= 500 ? (status > 502 ? 'warn' : 'error') : status >= 400 || (ms >= slowMs && context.info.verb !== 'watch') ? 'info' : 'debug';
+    const isSlow = ms >= slowMs && context.info.verb !== 'watch';
+    const level = levelOf(status, isSlow);
     if (!log.isLevelEnabled(level)) return;
     log[level](
       {
-        requestId: context.id,
+        ...logNamesOf(context),
         method: context.request.method,
         path: context.info.path.slice(0, maxPath),
         status,
-        ms: Math.round(ms * 100) / 100,
+        ms: rounded(ms),
+        ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),
         user: context.user.name,
         bytes: socket.bytesWritten - bytesBefore,
       },
-      'request',
+      isSlow ? 'slow request' : 'request',
     );
   };
+}
+
+/** 503 and 504 are said of passing states: the answer tells the client to come back. */
+function levelOf(status: number, isSlow: boolean): 'error' | 'warn' | 'info' | 'debug' {
+  if (status >= 500) return status > 502 ? 'warn' : 'error';
+  if (isSlow) return 'warn';
+  return status >= 400 && status !== 429 ? 'info' : 'debug';
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * 100) / 100;
 }
 
 /** 499 (nginx's number) where the client left before any answer. */

@@ -1,54 +1,99 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
-import type { Filter } from '../request-context.ts';
-import type { RequestInfo } from '../request-info.ts';
+import { Gauge, type Registry } from 'prom-client';
+import { routeOf } from '../metrics/route-of.ts';
+import { durationBuckets, SeriesHistogram, sizeBuckets, type HistogramSeries } from '../metrics/series-histogram.ts';
+import type { Filter, RequestContext } from '../request-context.ts';
+import { hasBody } from '../read-body.ts';
 import { statusOf } from './with-logging.ts';
 
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-const verbs = new Set(['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']);
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '_OTHER'];
+const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'other'];
 
 export interface MetricsOptions {
   registry: Registry;
-  /** Is this a group the server serves? Others are not named: a client must not be able to make labels. */
-  isKnownGroup: (group: string) => boolean;
+  /** `http` or `https`, as the listener speaks. Default `http`. */
+  scheme?: 'http' | 'https';
+}
+
+type Labels = 'http_request_method' | 'http_response_status_code' | 'http_route' | 'url_scheme' | 'verb';
+
+/** What is observed of requests that are alike. */
+interface RequestSeries {
+  duration: HistogramSeries;
+  requestSize: HistogramSeries | undefined;
+  responseSize: HistogramSeries;
 }
 
 /**
- * `http_server_request_duration_seconds` and `http_server_active_requests`, by method, status, verb and API group, each from a bounded set.
- * A watch counts with its whole length. Source: OpenTelemetry semantic conventions for HTTP metrics.
+ * Duration, active requests, and sizes of bodies, by method, status, route and verb, each from a set no client can add to. A watch counts with its whole
+ * length. Source: OpenTelemetry semantic conventions for HTTP metrics, in the names Prometheus gives them; `verb` is ours, and tells watches from lists.
  */
-export function withMetrics({ registry, isKnownGroup }: MetricsOptions): Filter {
-  const duration = new Histogram({
-    name: 'http_server_request_duration_seconds',
-    help: 'Duration of HTTP requests.',
-    labelNames: ['http_request_method', 'http_response_status_code', 'verb', 'group'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
-    registers: [registry],
-  });
-  let active = 0;
-  const gauge: Gauge = new Gauge({ name: 'http_server_active_requests', help: 'HTTP requests under way.', registers: [], collect: (): void => gauge.set(active) });
-  registry.registerMetric(gauge);
-  const groupOf = ({ group, isResourceRequest }: RequestInfo): string => (isResourceRequest && isKnownGroup(group) ? group : '');
+export function withMetrics({ registry, scheme = 'http' }: MetricsOptions): Filter {
+  const find = seriesFinder(registry, scheme);
+  const active = methods.map(() => 0);
+  registerActive(registry, scheme, active);
   return (next) => async (context) => {
     const start = performance.now();
-    active += 1;
+    const { request } = context;
+    const { socket } = request;
+    const sentBefore = socket.bytesWritten;
+    const method = indexIn(methods, request.method ?? '');
+    active[method]! += 1;
     try {
       await next(context);
     } finally {
-      active -= 1;
-      const method = context.request.method ?? '';
-      duration.observe(
-        {
-          http_request_method: methods.has(method) ? method : '_OTHER',
-          http_response_status_code: statusOf(context),
-          verb: verbOf(context.info),
-          group: groupOf(context.info),
-        },
-        (performance.now() - start) / 1000,
-      );
+      active[method]! -= 1;
+      const series = find(context, method);
+      series.duration.observe((performance.now() - start) / 1000);
+      series.responseSize.observe(sizeOfAnswer(context, sentBefore));
+      series.requestSize?.observe(Number(request.headers['content-length'] ?? 0));
     }
   };
 }
 
-function verbOf({ verb, isResourceRequest }: RequestInfo): string {
-  return isResourceRequest && verbs.has(verb) ? verb : 'other';
+/** Series by route, and by method, verb and status in one number: a text of all would have to be made for every request. */
+function seriesFinder(registry: Registry, scheme: string): (context: RequestContext, method: number) => RequestSeries {
+  const labelNames: readonly Labels[] = ['http_request_method', 'http_response_status_code', 'http_route', 'url_scheme', 'verb'];
+  const duration = new SeriesHistogram({ name: 'http_server_request_duration_seconds', help: 'Duration of HTTP requests.', labelNames, buckets: durationBuckets, registry });
+  const requestSize = new SeriesHistogram({ name: 'http_server_request_body_size_bytes', help: 'Size of HTTP request bodies, by Content-Length.', labelNames, buckets: sizeBuckets, registry });
+  const responseSize = new SeriesHistogram({ name: 'http_server_response_body_size_bytes', help: 'Size of HTTP response bodies.', labelNames, buckets: sizeBuckets, registry });
+  const known = new Map<string, Map<number, RequestSeries>>();
+  return (context, method) => {
+    const route = routeOf(context);
+    let ofRoute = known.get(route);
+    if (ofRoute === undefined) known.set(route, (ofRoute = new Map()));
+    const verb = context.info.isResourceRequest ? indexIn(verbs, context.info.verb) : verbs.length - 1;
+    const status = statusOf(context);
+    const takesBody = hasBody(context.request.headers);
+    const key = ((status * methods.length + method) * verbs.length + verb) * 2 + (takesBody ? 1 : 0);
+    let series = ofRoute.get(key);
+    if (series === undefined) {
+      const labels = { http_request_method: methods[method]!, http_response_status_code: status, http_route: route, url_scheme: scheme, verb: verbs[verb]! };
+      const twin = ofRoute.get(takesBody ? key - 1 : key + 1);
+      series = { duration: twin?.duration ?? duration.series(labels), responseSize: twin?.responseSize ?? responseSize.series(labels), requestSize: takesBody ? requestSize.series(labels) : undefined };
+      ofRoute.set(key, series);
+    }
+    return series;
+  };
+}
+
+function registerActive(registry: Registry, scheme: string, active: readonly number[]): void {
+  const gauge: Gauge = new Gauge({
+    name: 'http_server_active_requests',
+    help: 'HTTP requests under way, watches included.',
+    labelNames: ['http_request_method', 'url_scheme'],
+    registers: [registry],
+    collect: () => active.forEach((count, i) => gauge.set({ http_request_method: methods[i]!, url_scheme: scheme }, count)),
+  });
+}
+
+/** The last one stands for all that are not listed. */
+function indexIn(names: readonly string[], name: string): number {
+  const index = names.indexOf(name);
+  return index === -1 ? names.length - 1 : index;
+}
+
+/** Of an answer without Content-Length, what went over the connection: its head and the marks of its chunks are a small part of it. */
+function sizeOfAnswer({ request, response }: RequestContext, sentBefore: number): number {
+  const length = response.getHeader('content-length');
+  return length === undefined ? request.socket.bytesWritten - sentBefore : Number(length);
 }

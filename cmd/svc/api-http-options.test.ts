@@ -1,0 +1,19 @@
+import { expect, test } from '@jest/globals';
+import { apiHttpOptions } from './api-http-options.ts';
+import { loadOptions } from './options/load-options.ts';
+
+const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> => apiHttpOptions(loadOptions({ environment: {}, args }).options);
+
+test('limits are on by default', () => {
+  expect(optionsOf().maxInFlight).toEqual({ total: 256, perUser: 192, maxWaitMs: 1000, watches: 8000, watchesPerUser: 2000 });
+  expect(optionsOf().limits).toMatchObject({ connections: 10_000, connectionsPerAddress: 0, requestsPerConnection: 0, urlBytes: 65_536, headerBytes: 32_768, headerCount: 256, headersTimeoutMs: 30_000, keepAliveTimeoutMs: 75_000 });
+});
+
+test('0 is no limit', () => {
+  const off = ['max-in-flight', 'max-in-flight-per-user', 'max-watches', 'max-watches-per-user'].map((name) => `--svc.http.${name}=0`);
+  expect(optionsOf(...off).maxInFlight).toEqual({ maxWaitMs: 1000 });
+});
+
+test('a connection on which an answer is awaited is not taken for a stalled one', () => {
+  expect(optionsOf('--svc.api.request-timeout=10m').limits?.stallTimeoutMs).toBe(1_200_000);
+});

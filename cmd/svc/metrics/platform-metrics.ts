@@ -1,0 +1,56 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Logger } from 'pino';
+import type { TokenStore } from '#pkg/access/index';
+import { durationBuckets, registerReading, SeriesHistogram } from '#pkg/http/index';
+import { DatabaseMetrics } from './database-metrics.ts';
+import { StoreMetrics } from './store-metrics.ts';
+import { WatchMetrics } from './watch-metrics.ts';
+
+/** All that `/metrics` shows besides what the HTTP filters count. */
+export class PlatformMetrics {
+  readonly registry = new Registry();
+  readonly database: DatabaseMetrics;
+  readonly store: StoreMetrics;
+  readonly watches: WatchMetrics;
+  /** Of maintenance: hears of every round of compaction. */
+  readonly compacted: (ms: number, failed: boolean) => void;
+
+  constructor(log: Logger) {
+    const { registry } = this;
+    collectDefaultMetrics({ register: registry });
+    this.database = new DatabaseMetrics(registry);
+    this.store = new StoreMetrics(registry, log);
+    this.watches = new WatchMetrics(registry);
+    const rounds = new SeriesHistogram({ name: 'svc_compaction_duration_seconds', help: 'Rounds that removed old history.', labelNames: ['outcome'], buckets: [...durationBuckets, 60, 300], registry });
+    const [done, failed] = [rounds.series({ outcome: 'done' }), rounds.series({ outcome: 'failed' })];
+    this.compacted = (ms, hasFailed) => (hasFailed ? failed : done).observe(ms / 1000);
+  }
+
+  showModels(count: () => number): void {
+    registerReading({ registry: this.registry, type: 'gauge', name: 'svc_models', help: 'Models that are served.', read: count });
+  }
+
+  /** The same store, with its lookups counted. */
+  countLookups(tokens: Pick<TokenStore, 'findOwner'>): Pick<TokenStore, 'findOwner'> {
+    const counts = { found: 0, unknown: 0, failed: 0 };
+    registerReading({
+      registry: this.registry,
+      type: 'counter',
+      name: 'svc_token_lookups_total',
+      help: 'Tokens looked up in the database; requests that come at once share one.',
+      read: () => Object.entries(counts).map(([result, value]) => ({ labels: { result }, value })),
+    });
+    return {
+      findOwner: async (hash) => {
+        let result: keyof typeof counts = 'failed';
+        try {
+          const owner = await tokens.findOwner(hash);
+          result = owner === undefined ? 'unknown' : 'found';
+          return owner;
+        } finally {
+          counts[result] += 1;
+        }
+      },
+    };
+  }
+}

@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { readBody } from '../read-body.ts';
+import type { Filter, RequestContext } from '../request-context.ts';
+import { sendJson } from '../respond.ts';
+import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
+import { InFlightLimits, type MaxInFlight, type RefusedBy } from './in-flight-limits.ts';
+import { withRequestId } from './with-request-id.ts';
+import { withStatus } from './with-status.ts';
+import { withTimeout } from './with-timeout.ts';
+
+let started: TestServer[] = [];
+
+afterEach(async () => {
+  await Promise.all(started.map(({ server }) => server.close({ drainTimeoutMs: 0 })));
+  started = [];
+});
+
+const posts = '/apis/g.io/v1/posts';
+const isExempt: NonNullable<MaxInFlight['isExempt']> = ({ path }) => path === '/livez';
+
+/** The header names the user, as `withAuthentication` would. */
+const withUser: Filter = (next) => (context) => {
+  const name = context.request.headers['x-user'];
+  if (typeof name === 'string') context.user = { name, uid: '', groups: [] };
+  return next(context);
+};
+
+interface Held {
+  server: TestServer;
+  limits: InFlightLimits;
+  refused: RefusedBy[];
+  /** Resolves when so many requests have come to the handler. */
+  readonly arrived: (count: number) => Promise<void>;
+  /** Lets every handler end, from now on. */
+  readonly finish: () => void;
+}
+
+/** A handler that holds whatever comes, until it is told to finish. */
+async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<Held> {
+  const refused: RefusedBy[] = [];
+  const limits = new InFlightLimits({ isExempt, ...options, observer: { refused: (by) => void refused.push(by), waited: () => {} } });
+  const finished = gate();
+  const arrivals = { count: 0, wake: (): void => {} };
+  const handler = async (context: RequestContext): Promise<void> => {
+    if (context.info.path !== '/livez') {
+      arrivals.count += 1;
+      arrivals.wake();
+      await finished.opened;
+    }
+    await sendJson(context, 200, `{"waited":${context.waitedMs > 0}}`);
+  };
+  const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs }), limits.beforeAuthentication, withUser, limits.perUser] });
+  started.push(server);
+  const arrived = async (wanted: number): Promise<void> => {
+    while (arrivals.count < wanted) {
+      await new Promise<void>((resolve) => {
+        arrivals.wake = resolve;
+      });
+    }
+  };
+  return { server, limits, refused, arrived, finish: () => finished.open() };
+}
+
+describe('429 for too many', () => {
+  test.each<[string, MaxInFlight, string, RefusedBy]>([
+    ['requests', { total: 1 }, posts, 'total'],
+    ['requests of one user', { perUser: 1 }, posts, 'user'],
+    ['watches', { watches: 1 }, `${posts}?watch=1`, 'watches'],
+    ['watches of one user', { watchesPerUser: 1 }, `${posts}?watch=1`, 'user_watches'],
+  ])('%s, and room again afterwards', async (_reason, limits, path, by) => {
+    const { server, refused, arrived, finish } = await start({ ...limits, maxWaitMs: 5 });
+    const held = server.send({ path });
+    await arrived(1);
+    const second = await server.send({ path });
+    expect([second.status, second.headers['retry-after'], refused]).toEqual([429, '1', [by]]);
+    expect(JSON.parse(second.body.toString())).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
+    expect((await server.send({ path: '/livez' })).status).toBe(200);
+    finish();
+    expect((await held).status).toBe(200);
+    expect((await server.send({ path })).status).toBe(200);
+  });
+});
+
+test('one too many waits for another to end', async () => {
+  const { server, limits, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 20_000 });
+  const held = server.send({ path: posts });
+  await arrived(1);
+  const waiting = server.send({ path: posts });
+  const gone = await server.open();
+  gone.write(`GET ${posts} HTTP/1.1\r\nHost: h\r\n\r\n`);
+  while (limits.waiting < 2) await new Promise(setImmediate);
+  gone.destroy();
+  finish();
+  expect(String((await held).body)).toBe('{"waited":false}');
+  expect(String((await waiting).body)).toBe('{"waited":true}');
+  expect([refused.length <= 1, limits.running, limits.waiting]).toEqual([true, 0, 0]);
+});
+
+test('who waits for others with the same credential keeps no place of the total', async () => {
+  const { server, arrived, finish } = await start({ total: 2, perUser: 1, maxWaitMs: 20_000 });
+  const heavy = [1, 2, 3].map(() => server.send({ path: posts, headers: { authorization: 'Bearer heavy', 'x-user': 'heavy' } }));
+  await arrived(1);
+  const light = server.send({ path: posts, headers: { authorization: 'Bearer light', 'x-user': 'light' } });
+  await arrived(2);
+  finish();
+  for (const answer of [light, ...heavy]) expect((await answer).status).toBe(200);
+});
+
+test('a user has no more with two credentials than with one', async () => {
+  const { server, refused, arrived, finish } = await start({ perUser: 1, maxWaitMs: 20_000 });
+  const first = server.send({ path: posts, headers: { authorization: 'Bearer 1', 'x-user': 'u' } });
+  await arrived(1);
+  expect((await server.send({ path: posts, headers: { authorization: 'Bearer 2', 'x-user': 'u' } })).status).toBe(429);
+  expect(refused).toEqual(['user']);
+  finish();
+  expect((await first).status).toBe(200);
+});
+
+test('watches and requests count apart', async () => {
+  const { server, arrived, finish } = await start({ total: 1, watches: 1, maxWaitMs: 5 });
+  const both = [server.send({ path: posts }), server.send({ path: `${posts}?watch=1` })];
+  await arrived(2);
+  expect((await server.send({ path: posts })).status).toBe(429);
+  finish();
+  for (const answer of both) expect((await answer).status).toBe(200);
+});
+
+test('what was answered by a time-out counts until its work has ended', async () => {
+  const { server, arrived, finish } = await start({ total: 1, maxWaitMs: 5 }, { timeoutMs: 20 });
+  expect((await server.send({ path: posts })).status).toBe(504);
+  await arrived(1);
+  expect((await server.send({ path: posts })).status).toBe(429);
+  finish();
+  // Its work ends in its own time.
+  let status: number;
+  do ({ status } = await server.send({ path: posts }));
+  while (status === 429);
+  expect(status).toBe(200);
+});
+
+describe('a connection cut at any stage leaves no place taken', () => {
+  const head = (method: string, more = ''): string => `${method} ${posts} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
+  const stages: { reason: string; bytes: string; holds: boolean }[] = [
+    { reason: 'within its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
+    { reason: 'while it waits for its turn', bytes: head('GET'), holds: true },
+    { reason: 'within its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
+    { reason: 'before its body', bytes: head('POST', 'Content-Length: 10\r\nExpect: 100-continue\r\n'), holds: false },
+    { reason: 'within its answer', bytes: head('PUT'), holds: false },
+    { reason: 'with more than one request', bytes: head('GET').repeat(3), holds: false },
+  ];
+  test.each(stages)('$reason', async ({ bytes, holds }) => {
+    const limits = new InFlightLimits({ total: 1, perUser: 1, maxWaitMs: 50 });
+    const open = gate();
+    const begun = gate();
+    const handler = async (context: RequestContext): Promise<void> => {
+      begun.open();
+      const { method } = context.request;
+      if (context.info.name === 'held') await open.opened;
+      if (method === 'POST') await readBody(context);
+      if (method === 'PUT') {
+        context.response.write('begin');
+        if (!context.signal.aborted) await once(context.signal, 'abort');
+      }
+      await sendJson(context, 200, '{}');
+    };
+    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, withUser, limits.perUser] });
+    started.push(server);
+    const held = holds ? server.send({ path: `${posts}/held` }) : undefined;
+    if (holds) await begun.opened;
+    const socket = await server.open();
+    socket.on('error', () => undefined).write(bytes);
+    if (!holds && !bytes.endsWith('Hos')) await begun.opened;
+    socket.destroy();
+    open.open();
+    await held;
+    // Waits its turn behind what the server has yet to notice.
+    let status: number;
+    do ({ status } = await server.send({ path: posts, headers: { 'x-user': 'u' } }));
+    while (status === 429);
+    expect([status, limits.waiting, limits.running]).toEqual([200, 0, 0]);
+  });
+});
