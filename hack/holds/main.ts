@@ -1,0 +1,56 @@
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { bodyCases } from './cases/bodies.ts';
+import { definitionCases } from './cases/definitions.ts';
+import { objectCases } from './cases/objects.ts';
+import { patchCases } from './cases/patches.ts';
+import { readCases } from './cases/reads.ts';
+import { realDefinitionCases } from './cases/real-definitions.ts';
+import { measureModels } from './cases/models.ts';
+import { runCase, type HoldCase, type HoldRow } from './hold-case.ts';
+import { MeasuredServer } from './measured-server.ts';
+
+const usage = `Usage: make holds ARGS='...'
+  --only=TEXT     cases whose name contains it
+  --models=1000   models in the last part; 0 leaves it out
+  --data=FOLDER   where the database lies (default: the temporary folder)
+`;
+
+/** Prints how long each of the worst inputs holds the event loop; exits 1 where one does longer than it may. */
+async function holds(): Promise<boolean> {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ options: { only: text, models: text, data: text } });
+  const parent = values.data ?? tmpdir();
+  const wanted = ({ name }: HoldCase): boolean => name.includes(values.only ?? '');
+  const rows: HoldRow[] = [];
+  const cases = [bodyCases(), realDefinitionCases(), definitionCases(), objectCases(), patchCases(), readCases()].flat().filter(wanted);
+  process.stdout.write(`${line(['case', 'bytes', 'status', 'CPU ms', 'wall ms', 'limit'])}\n`);
+  const report = (row: HoldRow): void => {
+    rows.push(row);
+    process.stdout.write(`${line([row.name, String(row.size), row.statuses, row.cpuMs.toFixed(0), row.wallMs.toFixed(0), isLate(row) ? `${row.limitMs} PASSED` : String(row.limitMs)])}\n`);
+  };
+  const server = await MeasuredServer.start(parent);
+  try {
+    for (const each of cases) report(await runCase(server, each));
+  } finally {
+    await server.stop();
+  }
+  const models = Number(values.models ?? '1000');
+  if (models > 0) await measureModels({ parent, models, report, print: (fact) => process.stdout.write(`${fact}\n`) });
+  return !rows.some(isLate) && rows.every(({ statuses }) => !/\b5\d\d\b/.test(statuses));
+}
+
+function isLate({ cpuMs, limitMs }: HoldRow): boolean {
+  return cpuMs > limitMs;
+}
+
+function line([name, ...others]: string[]): string {
+  return `${name!.padEnd(64)} ${others.map((other) => other.padStart(9)).join(' ')}`;
+}
+
+try {
+  process.exitCode = (await holds()) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n${usage}`);
+  process.exitCode = 2;
+}

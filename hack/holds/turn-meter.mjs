@@ -1,0 +1,46 @@
+// Preloaded into the server that is measured: tells its parent how long single turns of the event loop took.
+import { readFileSync } from 'node:fs';
+
+/** Nanoseconds of processor time of this thread; undefined where the kernel does not tell. Source: proc(5), schedstat. */
+function threadTime() {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ', 1)[0]);
+  } catch {
+    return undefined;
+  }
+}
+
+const longest = { cpuMs: 0, wallMs: 0 };
+let isMeasuring = false;
+let cpuBefore;
+let wallBefore = 0;
+
+/** Runs once a turn, and keeps the loop from sleeping: what lies between two of these is one turn. */
+function turn() {
+  if (!isMeasuring) return;
+  const cpu = threadTime();
+  const wall = performance.now();
+  if (wallBefore !== 0) {
+    const wallMs = wall - wallBefore;
+    longest.wallMs = Math.max(longest.wallMs, wallMs);
+    // Without a processor's clock the wall's stands in for it.
+    longest.cpuMs = Math.max(longest.cpuMs, cpu === undefined ? wallMs : (cpu - cpuBefore) / 1e6);
+  }
+  cpuBefore = cpu;
+  wallBefore = wall;
+  setImmediate(turn);
+}
+
+process.on('message', (message) => {
+  if (message === 'begin') {
+    Object.assign(longest, { cpuMs: 0, wallMs: 0 });
+    wallBefore = 0;
+    isMeasuring = true;
+    setImmediate(turn);
+    process.send(longest);
+  } else if (message === 'end') {
+    isMeasuring = false;
+    process.send(longest);
+  }
+});
+process.channel.unref();
