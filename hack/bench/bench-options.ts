@@ -1,46 +1,72 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 
-export const scenarioNames = ['get', 'create', 'update', 'list', 'watch', 'memory'] as const;
+export const scenarioNames = ['get', 'create', 'update', 'list', 'watch', 'models', 'memory', 'overload'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface BenchOptions {
   only: ScenarioName[];
-  /** Of one window of measurement. */
+  /** Of one window of measurement, and of what goes before it and does not count. */
   seconds: number;
+  warmUpSeconds: number;
   /** Windows of each contender; the median of their ratios is shown. */
   rounds: number;
   /** Numbers of connections. */
   connections: number[];
-  /** Objects in the large model. */
-  large: number;
+  /** Objects in each of the models that lists are asked of, ascending. */
+  sizes: number[];
+  /** How many models are defined to see what many cost. */
+  models: number;
   dataParent: string;
+  /** Shows that the bench works; its figures are worth little. */
+  isQuick: boolean;
+  jsonFile?: string;
   profileFolder?: string;
 }
 
 export const usage = `Usage: make bench ARGS='...'
-  --only=get,create,update,list,watch,memory   scenarios; default all
-  --seconds=3          of one window
-  --rounds=5           windows of each contender, in turns
+  --only=get,create,update,list,watch,models,memory,overload   scenarios; default all
+  --seconds=2          of one window
+  --rounds=3           windows of each contender, in turns
   --connections=64,1   closed loops side by side
-  --large=100000       objects in the large model
+  --large=100000       objects in the largest model; lists are asked of every power of ten from 1000 to it
+  --models=1000        definitions beside each other
   --data=FOLDER        where the database lies (default: the temporary folder); choose the disk that matters
+  --json=FILE          all figures as numbers
   --profile=FOLDER     keep a processor profile of the server, and print where its time went
+  --quick              everything once and small, in about a minute: does the bench work?
 `;
+
+const quick = { seconds: '0.3', rounds: '1', large: '3000', models: '20' };
+const full = { seconds: '2', rounds: '3', large: '100000', models: '1000' };
+const smallest = 1000;
 
 /** Throws an Error that says what is wrong. */
 export function parseBenchOptions(args: string[]): BenchOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { only: text, seconds: text, rounds: text, connections: text, large: text, data: text, profile: text } });
+  const options = { only: text, seconds: text, rounds: text, connections: text, large: text, models: text, data: text, json: text, profile: text, quick: { type: 'boolean' } } as const;
+  const { values } = parseArgs({ args, options });
+  const isQuick = values.quick === true;
+  const defaults = isQuick ? quick : full;
   return {
     only: values.only === undefined ? [...scenarioNames] : values.only.split(',').map(scenario),
-    seconds: positive('seconds', values.seconds ?? '3'),
-    rounds: positive('rounds', values.rounds ?? '5'),
+    seconds: positive('seconds', values.seconds ?? defaults.seconds),
+    warmUpSeconds: isQuick ? 0.1 : 0.5,
+    rounds: positive('rounds', values.rounds ?? defaults.rounds),
     connections: (values.connections ?? '64,1').split(',').map((part) => positive('connections', part)),
-    large: positive('large', values.large ?? '100000'),
+    sizes: sizesTo(positive('large', values.large ?? defaults.large)),
+    models: positive('models', values.models ?? defaults.models),
     dataParent: values.data ?? tmpdir(),
+    isQuick,
+    ...(values.json === undefined ? {} : { jsonFile: values.json }),
     ...(values.profile === undefined ? {} : { profileFolder: values.profile }),
   };
+}
+
+function sizesTo(large: number): number[] {
+  const sizes: number[] = [];
+  for (let size = smallest; size < large; size *= 10) sizes.push(size);
+  return [...sizes, Math.max(large, smallest)];
 }
 
 function scenario(name: string): ScenarioName {

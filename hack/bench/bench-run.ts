@@ -1,7 +1,8 @@
 import type { ApiProcess } from './api-process.ts';
+import type { BenchDatabase } from './bench-database.ts';
 import type { BareProcess } from './bare-process.ts';
 import type { BenchOptions } from './bench-options.ts';
-import { compare, type Contender } from './comparison.ts';
+import { compare, type ComparedContender, type Contender } from './comparison.ts';
 import type { LoadJob } from './load.ts';
 import type { Report } from './report.ts';
 import type { RequestPlan } from './request-plan.ts';
@@ -13,19 +14,21 @@ import type { Worker } from './worker.ts';
 export interface BenchRun {
   options: BenchOptions;
   report: Report;
+  database: BenchDatabase;
   api: ApiProcess;
   express: BareProcess;
   http: BareProcess;
   loader: Worker<LoadJob, Sample>;
 }
 
-/** Before every window. */
-const warmUpSeconds = 0.5;
+/** `svc` under a plan, for as long as a window lasts; `api` where it is another server than the run's. */
+export function apiContender(run: BenchRun, name: string, { api = run.api, ...load }: { plan: () => RequestPlan; connections: number; api?: ApiProcess }): Contender {
+  return { name, run: () => loadWindow(run, { ...load, ...targetOf(run, api) }) };
+}
 
-/** `svc` under a plan, for as long as a window lasts. */
-export function apiContender(run: BenchRun, name: string, load: { plan: () => RequestPlan; connections: number }): Contender {
-  const { api } = run;
-  return { name, run: () => loadWindow(run, { ...load, port: api.port, authorization: api.authorization, processes: { server: api.pid, postmaster: api.postmaster } }) };
+/** Where requests to a server go, and whose processor time they take. */
+export function targetOf({ database }: Pick<BenchRun, 'database'>, api: ApiProcess): Pick<LoadJob, 'port' | 'authorization' | 'processes'> {
+  return { port: api.port, authorization: api.authorization, processes: { server: api.pid, postmaster: database.postmaster } };
 }
 
 export function bareContender(run: BenchRun, name: string, server: BareProcess, load: { plan: () => RequestPlan; connections: number }): Contender {
@@ -37,13 +40,15 @@ interface WindowTarget extends Pick<LoadJob, 'port' | 'authorization' | 'connect
 }
 
 function loadWindow({ loader, options }: BenchRun, { plan, ...target }: WindowTarget): Promise<Sample> {
-  return loader.run({ ...target, plan: plan(), warmUpSeconds, seconds: options.seconds });
+  return loader.run({ ...target, plan: plan(), warmUpSeconds: options.warmUpSeconds, seconds: options.seconds });
 }
 
 /** Lets each contender run once unmeasured, for its just-in-time compiler; then compares them and reports. */
-export async function runComparison({ options, report }: BenchRun, scenario: string, contenders: readonly Contender[]): Promise<void> {
-  for (const contender of contenders) await contender.run();
-  report.compared(scenario, await compare(contenders, options.rounds));
+export async function runComparison({ options, report }: BenchRun, scenario: string, contenders: readonly Contender[]): Promise<ComparedContender[]> {
+  if (!options.isQuick) for (const contender of contenders) await contender.run();
+  const compared = await compare(contenders, options.rounds);
+  report.compared(scenario, compared);
+  return compared;
 }
 
 let series = 0;
@@ -54,16 +59,15 @@ export function newNames(): string {
   return `s${series}`;
 }
 
-/** Fills a model through the API, many connections at once; answers how long that took. Seconds. */
-export async function fill({ loader, api, report }: Pick<BenchRun, 'loader' | 'api' | 'report'>, model: SampleModel, count: number): Promise<number> {
+/** Fills a model through the API, many connections at once. Throws where not every object was taken: nothing that follows would be true. */
+export async function fill(run: BenchRun, model: SampleModel, count: number): Promise<Sample> {
   const plan: RequestPlan = { type: 'create', model, names: 'post' };
-  const processes = { server: api.pid, postmaster: api.postmaster };
-  const sample = await loader.run({ port: api.port, authorization: api.authorization, connections: 128, plan, warmUpSeconds: 0, seconds: 0, requests: count, processes });
-  if (sample.errors > 0) report.fail(`filling ${model.plural}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
-  return sample.seconds;
+  const sample = await run.loader.run({ ...targetOf(run, run.api), connections: 128, plan, warmUpSeconds: 0, seconds: 0, requests: count });
+  if (sample.errors > 0) throw new Error(`filling ${model.plural}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
+  return sample;
 }
 
 /** Objects named one by one, for updates. */
-export async function createObjects({ api }: Pick<BenchRun, 'api'>, model: SampleModel, names: readonly string[]): Promise<void> {
+export async function createObjects(api: ApiProcess, model: SampleModel, names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name, number) => api.fetch(pathOf(model), { method: 'POST', body: postText(model, { name, number: number * groupSize, title: 'A morning' }) })));
 }

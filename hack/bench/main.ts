@@ -1,37 +1,47 @@
 import { ApiProcess } from './api-process.ts';
 import { BareProcess } from './bare-process.ts';
-import { parseBenchOptions, usage, type BenchOptions } from './bench-options.ts';
+import { BenchDatabase } from './bench-database.ts';
+import { parseBenchOptions, usage, type BenchOptions, type ScenarioName } from './bench-options.ts';
 import { fill, type BenchRun } from './bench-run.ts';
 import type { LoadJob } from './load.ts';
 import { reportMachine } from './machine-facts.ts';
-import { readMemory } from './process-cpu.ts';
 import { summarizeProfile } from './profile-summary.ts';
-import { number, Report } from './report.ts';
-import { largeModel, smallModel, writtenModel } from './sample-post.ts';
+import { Report } from './report.ts';
+import { modelOfSize, writtenModel } from './sample-post.ts';
 import type { Sample } from './sample.ts';
+import { benchBroadList } from './scenarios/broad-list.ts';
 import { benchCreate } from './scenarios/create.ts';
+import { benchDefinitions } from './scenarios/definitions.ts';
 import { benchGet } from './scenarios/get.ts';
-import { benchFreshList, benchList, smallCount } from './scenarios/list.ts';
+import { benchFreshList, benchList } from './scenarios/list.ts';
+import { benchMemory, reportMemory } from './scenarios/memory.ts';
+import { benchModels } from './scenarios/models.ts';
+import { benchOverload } from './scenarios/overload.ts';
 import { benchUpdate } from './scenarios/update.ts';
+import { benchWatchExtremes } from './scenarios/watch-extremes.ts';
 import { benchWatch } from './scenarios/watch.ts';
+import { benchWholeList } from './scenarios/whole-list.ts';
 import { Worker } from './worker.ts';
 
-const millisecondsAtRest = 3000;
+type Stoppable = { stop(): void | Promise<void> };
 
 async function bench(options: BenchOptions): Promise<Report> {
-  const report = new Report();
-  const api = await ApiProcess.start(options);
-  const express = await BareProcess.start('express');
-  const http = await BareProcess.start('http');
-  const loader = new Worker<LoadJob, Sample>('load.ts');
+  const report = new Report((line) => void process.stderr.write(`${line}\n`));
+  const started: Stoppable[] = [];
+  const own = <T extends Stoppable>(each: T): T => {
+    started.unshift(each);
+    return each;
+  };
   try {
-    await reportMachine(report, api, options.dataParent);
-    await Promise.race([runScenarios({ options, report, api, express, http, loader }), interruption()]);
+    const database = own(await BenchDatabase.start(options.dataParent));
+    await reportMachine(report, database);
+    const api = own(await ApiProcess.start({ database, ...(options.profileFolder === undefined ? {} : { profileFolder: options.profileFolder }) }));
+    const express = own(await BareProcess.start('express'));
+    const http = own(await BareProcess.start('http'));
+    const loader = own(new Worker<LoadJob, Sample>('load.ts'));
+    await Promise.race([runScenarios({ options, report, database, api, express, http, loader }), interruption()]);
   } finally {
-    loader.stop();
-    http.stop();
-    express.stop();
-    await api.stop();
+    for (const each of started) await each.stop();
   }
   return report;
 }
@@ -44,38 +54,37 @@ function interruption(): Promise<never> {
 }
 
 async function runScenarios(run: BenchRun): Promise<void> {
-  const { only } = run.options;
-  const has = (name: (typeof only)[number]): boolean => only.includes(name);
-  if (has('memory')) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, millisecondsAtRest);
-    });
-    reportMemory(run, 'memory, at rest');
+  const { only, sizes } = run.options;
+  /** One that breaks off leaves the others their turn. */
+  const scenario = async (names: readonly ScenarioName[], measure: (run: BenchRun) => Promise<void>): Promise<void> => {
+    if (!names.some((name) => only.includes(name))) return;
+    await measure(run).catch((error: unknown) => run.report.fail(`${measure.name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`));
+  };
+  await scenario(['memory'], (each) => reportMemory(each, 'at rest'));
+  for (const model of [...sizes.map(modelOfSize), writtenModel]) await run.api.define(model);
+  await fill(run, modelOfSize(sizes[0]!), sizes[0]!);
+  await scenario(['get'], benchGet);
+  await scenario(['create'], benchCreate);
+  await scenario(['update'], benchUpdate);
+  await scenario(['list', 'memory'], fillAll);
+  for (const each of [benchList, benchBroadList, benchWholeList]) await scenario(['list'], each);
+  for (const each of [benchWatch, benchWatchExtremes]) await scenario(['watch'], each);
+  await scenario(['memory'], benchMemory);
+  for (const each of [benchModels, benchDefinitions]) await scenario(['models'], each);
+  await scenario(['memory'], (each) => reportMemory(each, 'at the end'));
+  await scenario(['overload'], benchOverload);
+}
+
+async function fillAll(run: BenchRun): Promise<void> {
+  const { sizes, only } = run.options;
+  for (const objects of sizes.slice(1)) {
+    const sample = await fill(run, modelOfSize(objects), objects);
+    run.report.compared(`load ${objects} objects by create, c=128`, [{ name: 'svc', sample }]);
+    if (only.includes('list')) await benchFreshList(run, objects);
+    if (only.includes('memory')) await reportMemory(run, `${objects} objects loaded`);
   }
-  for (const model of [smallModel, largeModel, writtenModel]) await run.api.define(model);
-  await fill(run, smallModel, smallCount);
-  if (has('get')) await benchGet(run);
-  if (has('create')) await benchCreate(run);
-  if (has('update')) await benchUpdate(run);
-  if (has('list') || has('memory')) await fillLarge(run);
-  if (has('memory')) reportMemory(run, `memory, ${run.options.large} objects loaded`);
-  if (has('list')) await benchList(run);
-  if (has('watch')) await benchWatch(run);
-  if (has('memory')) reportMemory(run, 'memory, at the end');
-}
-
-async function fillLarge(run: BenchRun): Promise<void> {
-  const { large, only } = run.options;
-  const seconds = await fill(run, largeModel, large);
-  run.report.figure(`load ${large} objects by create, c=128`, 'svc', { rate: number(large / seconds) });
-  if (only.includes('list')) await benchFreshList(run);
   // As autovacuum does within minutes; without it, it would do so in the middle of a comparison.
-  await run.api.query('VACUUM (ANALYZE)');
-}
-
-function reportMemory({ api, report }: BenchRun, scenario: string): void {
-  const { server, postgres } = readMemory({ server: api.pid, postmaster: api.postmaster });
-  report.figure(scenario, 'svc', { cpu: `memory: server ${number(server)} MB, PostgreSQL ${number(postgres)} MB` });
+  await run.database.query('VACUUM (ANALYZE)');
 }
 
 async function main(args: string[]): Promise<number> {
@@ -92,6 +101,7 @@ async function main(args: string[]): Promise<number> {
   }
   const report = await bench(options);
   process.stdout.write(`${report.toString()}\n`);
+  if (options.jsonFile !== undefined) report.writeJson(options.jsonFile);
   if (options.profileFolder !== undefined) process.stdout.write(await summarizeProfile(options.profileFolder));
   return report.failed ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** Whose processor time is counted beside the loader's own. */
 export interface MeasuredProcesses {
@@ -34,6 +34,16 @@ export function readMemory({ server, postmaster }: MeasuredProcesses): { server:
   const kilobytes = (pid: number, file: string, key: string): number => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(readProc(pid, file) ?? '')?.[1] ?? 0);
   const shares = postmaster === undefined ? [] : postgresProcesses(postmaster).map((pid) => kilobytes(pid, 'smaps_rollup', 'Pss'));
   return { server: server === undefined ? 0 : kilobytes(server, 'status', 'VmRSS') / 1024, postgres: shares.reduce((sum, share) => sum + share, 0) / 1024 };
+}
+
+/** The most that was resident since `forgetPeak`, in MB. */
+export function readPeak(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? 0) / 1024;
+}
+
+/** Source: proc(5), clear_refs. */
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 interface ProcessStat {

@@ -1,72 +1,101 @@
-import { rateOf, type ComparedContender } from './comparison.ts';
+import { writeFileSync } from 'node:fs';
+import { rateOf, type ComparedContender, type Spread } from './comparison.ts';
+import type { CpuTime } from './process-cpu.ts';
+import { number, table } from './table.ts';
 
-interface Row {
+/** One line of the table; what was not measured is absent. */
+export interface Figure {
   scenario: string;
-  contender: string;
-  rate: string;
-  ratio: string;
-  latency: string;
-  cpu: string;
+  who: string;
+  /** Answers; `unit` says of what else. */
+  perSecond?: number;
+  unit?: string;
+  /** Of the scenario's first line to this one. */
+  ratio?: Spread;
+  /** Milliseconds. */
+  p50?: number;
+  p99?: number;
+  /** Processor milliseconds a request. */
+  cpu?: CpuTime & { loader: number };
+  note?: string;
 }
 
-const header: Row = { scenario: 'scenario', contender: 'who', rate: 'per second', ratio: 'svc / it (min..max)', latency: 'p50 / p99 ms', cpu: 'CPU µs each: server, PostgreSQL, loader' };
-const columns = Object.keys(header) as (keyof Row)[];
+/** What was promised, and what came of it. It informs: no run fails for being slow. */
+export interface Goal {
+  goal: string;
+  wanted: string;
+  measured: string;
+  met: boolean;
+}
 
-/** Collects what the scenarios found, and tells whether any request failed. */
+const header = ['scenario', 'who', 'per second', 'first line / it (min..max)', 'p50 / p99 ms', 'CPU µs each: server, PostgreSQL, loader; and what else there is to say'];
+
+/** Collects what the scenarios found, and tells whether anything was answered wrongly. */
 export class Report {
-  readonly #facts: string[] = [];
-  readonly #rows: Row[] = [];
+  readonly #facts: [string, string][] = [];
+  readonly #figures: Figure[] = [];
+  readonly #goals: Goal[] = [];
   readonly #failures: string[] = [];
+  readonly #tell: (line: string) => void;
+
+  /** `tell` hears of each line as it comes. */
+  constructor(tell: (line: string) => void = () => undefined) {
+    this.#tell = tell;
+  }
 
   get failed(): boolean {
     return this.#failures.length > 0;
   }
 
   fact(name: string, value: string): void {
-    this.#facts.push(`${`${name}:`.padEnd(12)} ${value}`);
+    this.#facts.push([name, value]);
   }
 
   compared(scenario: string, contenders: readonly ComparedContender[]): void {
-    for (const [i, { name, sample, ratio }] of contenders.entries()) {
-      const { server, postgres, loader } = sample.cpu;
-      this.#add({
-        scenario: i === 0 ? scenario : '',
-        contender: name,
-        rate: number(rateOf(sample)),
-        ratio: ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}..${ratio.max.toFixed(2)})`,
-        latency: `${number(sample.p50)} / ${number(sample.p99)}`,
-        cpu: [server, postgres, loader].map((ms) => number(ms * 1000)).join(', '),
-      });
+    for (const { name, sample, ratio } of contenders) {
+      const { p50, p99, cpu } = sample;
+      this.figure({ scenario, who: name, perSecond: rateOf(sample), p50, p99, cpu, ...(ratio === undefined ? {} : { ratio }) });
       if (sample.errors > 0) this.fail(`${scenario}, ${name}: ${sample.errors} errors, the first: ${sample.failure ?? ''}`);
     }
   }
 
-  /** A figure that has nothing to be compared with. */
-  figure(scenario: string, contender: string, figures: Partial<Pick<Row, 'rate' | 'latency' | 'cpu' | 'ratio'>>): void {
-    this.#add({ scenario, contender, rate: '', ratio: '', latency: '', cpu: '', ...figures });
+  figure(figure: Figure): void {
+    this.#figures.push(figure);
+    this.#tell(cells(figure).filter((cell) => cell !== '').join(' | '));
+  }
+
+  goal(goal: Goal): void {
+    this.#goals.push(goal);
   }
 
   fail(failure: string): void {
     this.#failures.push(failure);
+    this.#tell(`FAILED ${failure}`);
+  }
+
+  /** Everything, as numbers: times in milliseconds. */
+  writeJson(file: string): void {
+    writeFileSync(file, `${JSON.stringify({ facts: Object.fromEntries(this.#facts), figures: this.#figures, goals: this.#goals, failures: this.#failures }, null, 2)}\n`);
   }
 
   toString(): string {
-    const rows = [header, ...this.#rows];
-    const widths = columns.map((column) => Math.max(...rows.map((row) => row[column].length)));
-    const lines = rows.map((row) => columns.map((column, i) => row[column].padEnd(widths[i]!)).join('  ').trimEnd());
-    const rule = widths.map((width) => '-'.repeat(width)).join('  ');
+    const facts = this.#facts.map(([name, value]) => `${`${name}:`.padEnd(12)} ${value}`);
+    const rows = this.#figures.map((figure, i) => (this.#figures[i - 1]?.scenario === figure.scenario ? cells({ ...figure, scenario: '' }) : cells(figure)));
+    const goals = this.#goals.map(({ goal, wanted, measured, met }) => [goal, wanted, measured, met ? 'met' : 'NOT met']);
+    const verdict = goals.length === 0 ? [] : ['', table([['goal', 'wanted', 'measured', ''], ...goals])];
     const failures = this.#failures.map((failure) => `FAILED ${failure}`);
-    return [...this.#facts, '', lines[0], rule, ...lines.slice(1), '', ...failures].join('\n');
-  }
-
-  #add(row: Row): void {
-    this.#rows.push(row);
-    process.stderr.write(`${columns.map((column) => row[column]).filter((cell) => cell !== '').join(' | ')}\n`);
+    return [...facts, '', table([header, ...rows]), ...verdict, '', ...failures].join('\n');
   }
 }
 
-/** Three digits are what such a figure is worth. */
-export function number(value: number): string {
-  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
-  return value.toFixed(digits).replaceAll(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ' ' : '');
+function cells({ scenario, who, perSecond, unit, ratio, p50, p99, cpu, note }: Figure): string[] {
+  const each = cpu === undefined ? undefined : [cpu.server, cpu.postgres, cpu.loader].map((ms) => number(ms * 1000)).join(', ');
+  return [
+    scenario,
+    who,
+    perSecond === undefined ? '' : `${number(perSecond)}${unit === undefined ? '' : ` ${unit}`}`,
+    ratio === undefined ? '' : `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}..${ratio.max.toFixed(2)})`,
+    p50 === undefined || p99 === undefined ? '' : `${number(p50)} / ${number(p99)}`,
+    [each, note].filter((part) => part !== undefined).join('; '),
+  ];
 }

@@ -7,7 +7,7 @@ export type RequestPlan =
   /** `names` begins every name; from 0 on, or from `first` on. */
   | { type: 'create'; model: SampleModel; names: string; first?: number }
   /** One object a connection, updated by whoever read it last: each names the resourceVersion of the answer before. */
-  | { type: 'update'; model: SampleModel; objects: string[] };
+  | { type: 'update'; model: SampleModel; objects: string[]; attachment?: number };
 
 /** The requests of one plan, one after the other on each connection. */
 export interface RequestSource {
@@ -45,7 +45,7 @@ function createSource({ model, names, first = 0 }: RequestPlan & { type: 'create
 }
 
 function updateSource(
-  { model, objects }: RequestPlan & { type: 'update' },
+  { model, objects, attachment = 0 }: RequestPlan & { type: 'update' },
   get: (path: string) => string,
   withBody: (method: string, path: string, body: string) => string,
 ): RequestSource {
@@ -58,7 +58,7 @@ function updateSource(
     next: (connection) => {
       const resourceVersion = revisions.get(connection) ?? '0';
       title += 1;
-      const body = postText(model, { name: objects[connection]!, number: connection, title: `Morning ${title}`, resourceVersion });
+      const body = postText(model, { name: objects[connection]!, number: connection, title: `Morning ${title}`, resourceVersion, attachment });
       return withBody('PUT', pathTo(connection), body);
     },
     answered: (connection, { body }) => void revisions.set(connection, resourceVersionIn(body)),

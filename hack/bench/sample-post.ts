@@ -8,9 +8,15 @@ export interface SampleModel {
   kind: string;
 }
 
-export const smallModel: SampleModel = { plural: 'smallposts', kind: 'SmallPost' };
-export const largeModel: SampleModel = { plural: 'largeposts', kind: 'LargePost' };
+/** The one of a size that is read and listed. */
+export function modelOfSize(objects: number): SampleModel {
+  return { plural: `posts-${objects}`, kind: `PostOf${objects}` };
+}
+
 export const writtenModel: SampleModel = { plural: 'writtenposts', kind: 'WrittenPost' };
+
+/** Three of ten objects each, and one. */
+const tiers = ['gold', 'gold', 'gold', 'silver', 'silver', 'silver', 'iron', 'iron', 'iron', 'clay'];
 
 /** Objects that share a label value, and likewise a category. */
 export const groupSize = 20;
@@ -49,6 +55,8 @@ export function definitionOf({ plural, kind }: SampleModel): object {
                     publishedAt: { type: 'string', format: 'date-time' },
                     tags: { type: 'array', items: text },
                     excerpt: text,
+                    // Of no index and no limit: what makes an object as large as a scenario wants it.
+                    attachment: { type: 'string' },
                   },
                 },
               },
@@ -75,16 +83,35 @@ export interface SamplePost {
   number: number;
   title: string;
   resourceVersion?: string;
+  /** Bytes beside the usual ones. */
+  attachment?: number;
 }
 
+/** Selectors that find every fiftieth object, or three of ten: by a label, and by a field of another kind of index; as many different ones as there are. */
+export const selections: { share: number; by: string; selectors: string[] }[] = [
+  { share: 0.02, by: 'label', selectors: numbers(50).map((i) => `labelSelector=lang%3Dl-${i}`) },
+  { share: 0.02, by: 'field', selectors: numbers(50).map((i) => `fieldSelector=spec.tags%3Dt-${i}`) },
+  { share: 0.3, by: 'label', selectors: ['gold', 'silver', 'iron'].map((tier) => `labelSelector=tier%3D${tier}`) },
+  { share: 0.3, by: 'field', selectors: numbers(50).map((i) => `fieldSelector=spec.priority%3E%3D${i * 10},spec.priority%3C${i * 10 + 300}`) },
+];
+
 /** Made by hand: JSON.stringify would be a third of the loader's time. Names and titles need no escaping. */
-export function postText({ kind }: SampleModel, { name, number, title, resourceVersion }: SamplePost): string {
+export function postText({ kind }: SampleModel, { name, number, title, resourceVersion, attachment = 0 }: SamplePost): string {
   const batch = Math.floor(number / groupSize);
   const revision = resourceVersion === undefined ? '' : `"resourceVersion":"${resourceVersion}",`;
+  const attached = attachment === 0 ? '' : `"attachment":"${'a'.repeat(attachment)}",`;
   return (
     `{"apiVersion":"${group}/v1","kind":"${kind}","metadata":{"name":"${name}",${revision}` +
-    `"labels":{"lang":"${number % 2 === 0 ? 'en' : 'de'}","tier":"gold","batch":"b-${batch}"}},` +
+    `"labels":{"lang":"l-${number % 50}","tier":"${tiers[number % 10]}","batch":"b-${batch}"}},` +
     `"spec":{"title":"${title}","slug":"${name}","category":"c-${batch}","priority":${(number * 7919) % 1000},` +
-    `"publishedAt":"2026-01-01T00:00:00Z","tags":["harbour","t-${number % 50}"],"excerpt":"${excerpt}"}}`
+    `"publishedAt":"2026-01-01T${twoDigits(number % 24)}:${twoDigits(number % 60)}:00Z","tags":["harbour","t-${number % 50}"],${attached}"excerpt":"${excerpt}"}}`
   );
+}
+
+function twoDigits(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i);
 }

@@ -4,12 +4,15 @@ import type { MeasuredProcesses } from './process-cpu.ts';
 import { SampleRecorder, type Sample } from './sample.ts';
 import { serveJobs } from './worker.ts';
 
-/** Inserts a row like the one that is there, one after the other on one connection, each committed by itself. */
+/** Inserts rows like the one that is there, on each connection one after the other, each committed by itself. */
 export interface SqlLoadJob {
   connection: pg.ClientConfig;
+  connections: number;
   /** Holds one row, which is copied into `table` under new names. */
   source: string;
   table: string;
+  /** Where the same statement writes the row's change too, numbered by `sequence`. */
+  log?: { table: string; sequence: string };
   /** Begins every name. */
   names: string;
   warmUpSeconds: number;
@@ -17,40 +20,64 @@ export interface SqlLoadJob {
   processes: MeasuredProcesses;
 }
 
-async function insertAll({ connection, source, table, names, warmUpSeconds, seconds, processes }: SqlLoadJob): Promise<Sample> {
-  const client = new pg.Client(connection);
-  await client.connect();
+type Row = Record<string, unknown>;
+
+async function insertAll(job: SqlLoadJob): Promise<Sample> {
+  const clients = Array.from({ length: job.connections }, () => new pg.Client(job.connection));
+  await Promise.all(clients.map((client) => client.connect()));
   try {
-    const { rows } = await client.query<Record<string, unknown>>(`SELECT * FROM ${source} LIMIT 1`);
-    const row = rows[0]!;
-    const columns = Object.keys(row);
-    const text = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map((_, i) => `$${i + 1}`).join(', ')})`;
-    const recorder = new SampleRecorder(processes);
-    const begin = performance.now();
-    let opened = false;
-    for (let i = 0; performance.now() - begin < (warmUpSeconds + seconds) * 1000; i += 1) {
-      if (!opened && performance.now() - begin >= warmUpSeconds * 1000) {
-        opened = true;
-        recorder.open();
+    const { rows } = await clients[0]!.query<Row>(`SELECT * FROM ${job.source} LIMIT 1`);
+    const insert = insertOf(job, rows[0]!);
+    const recorder = new SampleRecorder(job.processes);
+    const over = new AbortController();
+    let sent = 0;
+    const drive = async (client: pg.Client): Promise<void> => {
+      while (!over.signal.aborted) {
+        sent += 1;
+        const sentAt = performance.now();
+        await client.query(insert(`${job.names}-${sent}`));
+        recorder.add(performance.now() - sentAt);
       }
-      const values = renamed(row, columns, `${names}-${i}`);
-      const sentAt = performance.now();
-      await client.query({ name: 'insert', text, values });
-      recorder.add(performance.now() - sentAt);
-    }
-    return recorder.close();
+    };
+    const loops = Promise.all(clients.map(drive));
+    await Promise.race([loops, elapsed(job.warmUpSeconds)]);
+    recorder.open();
+    await Promise.race([loops, elapsed(job.seconds)]);
+    const sample = recorder.close();
+    over.abort();
+    await loops;
+    return sample;
   } finally {
-    await client.end();
+    await Promise.all(clients.map((client) => client.end()));
   }
 }
 
+/** The statement of one row under a new name. */
+function insertOf({ table, log }: SqlLoadJob, row: Row): (name: string) => pg.QueryConfig {
+  const columns = Object.keys(row);
+  const place = (column: string): string => `$${columns.indexOf(column) + 1}`;
+  const into = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(place).join(', ')})`;
+  const logged =
+    log === undefined
+      ? into
+      : `WITH inserted AS (${into} RETURNING namespace, name, body, fingerprint) INSERT INTO ${log.table} (rev, size, model, type, namespace, name, new, new_fingerprint) ` +
+        `SELECT nextval('${log.sequence}'), length(body), 0, 'A', namespace, name, body, fingerprint FROM inserted`;
+  return (name) => ({ name: 'insert', text: logged, values: renamed(row, columns, name) });
+}
+
 /** The row with a name and a uid of its own, wherever they stand in it. */
-function renamed(row: Record<string, unknown>, columns: string[], name: string): unknown[] {
+function renamed(row: Row, columns: string[], name: string): unknown[] {
   const old = String(row['name']);
   return columns.map((column) => {
     const value = row[column];
     if (column === 'uid') return randomUUID();
     return typeof value === 'string' ? value.replaceAll(old, name) : value;
+  });
+}
+
+function elapsed(seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, seconds * 1000);
   });
 }
 

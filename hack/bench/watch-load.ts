@@ -1,53 +1,74 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HttpConnection } from './http-connection.ts';
+import type { MeasuredProcesses } from './process-cpu.ts';
 import { requestSource, resourceVersionIn } from './request-plan.ts';
-import { quantile } from './sample.ts';
 import type { SampleModel } from './sample-post.ts';
+import { SampleRecorder, type Sample } from './sample.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { serveJobs } from './worker.ts';
 
 /** Jobs on one set of watchers, in the order open, pace or count, close. */
 export type WatchJob =
   | { type: 'open'; port: number; authorization: string; path: string; watchers: number }
-  /** Updates one object at a steady rate, from this very process, whose clock then times both ends. */
-  | { type: 'pace'; port: number; authorization: string; model: SampleModel; object: string; writesPerSecond: number; seconds: number }
+  | PaceJob
   /** Waits until every watcher has heard of a revision, and tells what was delivered since `open`. */
   | { type: 'count'; untilRevision: number; timeoutSeconds: number }
   | { type: 'close' };
 
+/** Updates one object at a steady rate, from this very process, whose clock then times both ends. */
+export interface PaceJob {
+  type: 'pace';
+  port: number;
+  authorization: string;
+  model: SampleModel;
+  object: string;
+  attachment?: number;
+  writesPerSecond: number;
+  seconds: number;
+  processes: MeasuredProcesses;
+}
+
 export interface WatchResult {
-  events: number;
+  /** Of `pace`: each event, with the time from the acknowledgement of its write, negative where the event was first. */
+  sample?: Sample;
   /** What every watcher should have got, in sum; of `pace` only. */
   expected: number;
-  /** From the first event to the last. */
+  /** Of `count`: all watchers', from the first to the last. */
+  events: number;
   seconds: number;
   /** Watchers that heard everything: up to the last, and as much as any other. */
   complete: number;
-  /** From the acknowledgement of a write to its event; negative where the event came first. Milliseconds, of `pace` only. */
-  p50: number;
-  p99: number;
 }
 
-const nothing: WatchResult = { events: 0, expected: 0, seconds: 0, complete: 0, p50: 0, p99: 0 };
+const nothing: WatchResult = { events: 0, expected: 0, seconds: 0, complete: 0 };
 let watchers: WatchConnection[] = [];
 
 async function work(job: WatchJob): Promise<WatchResult> {
-  if (job.type === 'open') {
-    watchers = await Promise.all(Array.from({ length: job.watchers }, () => WatchConnection.open(job)));
-    return nothing;
-  }
-  if (job.type === 'pace') return pace(job);
-  if (job.type === 'count') return count(job);
-  for (const watcher of watchers) watcher.close();
+  if (job.type === 'open') watchers = await Promise.all(Array.from({ length: job.watchers }, () => WatchConnection.open(job)));
+  else if (job.type === 'pace') return pace(job);
+  else if (job.type === 'count') return count(job);
+  else for (const watcher of watchers) watcher.close();
   return nothing;
 }
 
-async function pace(job: WatchJob & { type: 'pace' }): Promise<WatchResult> {
-  const source = requestSource({ type: 'update', model: job.model, objects: [job.object] }, job.authorization);
-  const connection = await HttpConnection.open(job.port);
+async function pace(job: PaceJob): Promise<WatchResult> {
   const acknowledged = new Map<string, number>();
   const delivered: { revision: string; at: number }[] = [];
   for (const watcher of watchers) watcher.onEvent = (line) => void delivered.push({ revision: resourceVersionIn(line), at: performance.now() });
+  const recorder = new SampleRecorder(job.processes);
+  recorder.open();
+  const writes = await write(job, (revision) => void acknowledged.set(revision, performance.now()));
+  const expected = writes * watchers.length;
+  for (const deadline = performance.now() + 10_000; delivered.length < expected && performance.now() < deadline; ) await delay(10);
+  for (const { revision, at } of delivered) recorder.add(at - (acknowledged.get(revision) ?? at));
+  return { ...nothing, sample: recorder.close(), expected };
+}
+
+/** Answers how many writes there were. */
+async function write({ model, object, attachment, ...job }: PaceJob, onAcknowledged: (revision: string) => void): Promise<number> {
+  const plan = { type: 'update' as const, model, objects: [object], ...(attachment === undefined ? {} : { attachment }) };
+  const source = requestSource(plan, job.authorization);
+  const connection = await HttpConnection.open(job.port);
   source.answered?.(0, await connection.request(source.prepare!(0)));
   const begin = performance.now();
   const writes = Math.round(job.seconds * job.writesPerSecond);
@@ -55,14 +76,11 @@ async function pace(job: WatchJob & { type: 'pace' }): Promise<WatchResult> {
     await delay(Math.max(0, begin + (i * 1000) / job.writesPerSecond - performance.now()));
     const answer = await connection.request(source.next(0));
     if (answer.status !== 200) throw new Error(`an update failed: ${answer.body.toString()}`);
-    acknowledged.set(resourceVersionIn(answer.body), performance.now());
+    onAcknowledged(resourceVersionIn(answer.body));
     source.answered?.(0, answer);
   }
   connection.close();
-  const expected = writes * watchers.length;
-  for (const deadline = performance.now() + 10_000; delivered.length < expected && performance.now() < deadline; ) await delay(10);
-  const delays = Float64Array.from(delivered, ({ revision, at }) => at - (acknowledged.get(revision) ?? at)).toSorted();
-  return { ...nothing, events: delivered.length, expected, seconds: (performance.now() - begin) / 1000, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
+  return writes;
 }
 
 async function count({ untilRevision, timeoutSeconds }: WatchJob & { type: 'count' }): Promise<WatchResult> {

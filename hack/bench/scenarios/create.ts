@@ -1,38 +1,59 @@
 import { apiContender, bareContender, createObjects, newNames, runComparison, type BenchRun } from '../bench-run.ts';
 import type { Contender } from '../comparison.ts';
+import { ratioGoal } from '../goals.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { group, writtenModel } from '../sample-post.ts';
 import type { Sample } from '../sample.ts';
 import type { SqlLoadJob } from '../sql-load.ts';
 import { Worker } from '../worker.ts';
 
-/** Creates of new objects, against an express that only parses, and for one connection against the INSERT alone. */
+const parsing = 'bare express, parses only';
+const rowAlone = 'plain SQL, the row';
+const rowAndLog = 'plain SQL, row and log';
+/** A single client's create may take 1.5 times as long as the INSERT. */
+const shareOfSql = 0.67;
+
+/** Creates of new objects, against an express that only parses, and against clients of PostgreSQL that insert by themselves. */
 export async function benchCreate(run: BenchRun): Promise<void> {
-  await createObjects(run, writtenModel, ['model-of-a-row']);
   const sql = new Worker<SqlLoadJob, Sample>('sql-load.ts');
   try {
+    const inserts = await prepareInserts(run, sql);
     for (const connections of run.options.connections) {
       const load = { connections, plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames() }) };
-      await runComparison(run, `create, c=${connections}`, [
+      const compared = await runComparison(run, `create, c=${connections}`, [
         apiContender(run, 'svc', load),
-        ...(connections === 1 ? [await plainInsert(run, sql)] : []),
-        bareContender(run, 'bare express, parses only', run.express, load),
+        ...inserts(connections),
+        bareContender(run, parsing, run.express, load),
       ]);
+      if (connections > 1) ratioGoal(run.report, `create, c=${connections}`, compared, { to: parsing, atLeast: 0.5 });
+      else for (const to of [rowAlone, rowAndLog]) ratioGoal(run.report, 'create, c=1', compared, { to, atLeast: shareOfSql });
     }
   } finally {
     sql.stop();
   }
 }
 
-/** The same row into a table with the same columns and indexes, in the same PostgreSQL, through the same driver, each committed by itself. */
-async function plainInsert({ api, options }: BenchRun, sql: Worker<SqlLoadJob, Sample>): Promise<Contender> {
-  const [model] = await api.query(`SELECT id FROM platform.models WHERE api_group = '${group}' AND resource = '${writtenModel.plural}'`);
+/**
+ * The same row into a table with the same columns and indexes, in the same PostgreSQL, through the same driver, each committed by itself;
+ * and the same with a row in a copy of the change log, which is the least that a server must write if it is to tell watchers of a change.
+ * Neither checks, numbers in order, or notifies.
+ */
+async function prepareInserts({ api, database, options }: BenchRun, sql: Worker<SqlLoadJob, Sample>): Promise<(connections: number) => Contender[]> {
+  await createObjects(api, writtenModel, ['model-of-a-row']);
+  const [model] = await database.query(`SELECT id FROM platform.models WHERE api_group = '${group}' AND resource = '${writtenModel.plural}'`);
   const source = `platform.m_${String(model?.['id'])}`;
-  const table = 'bench.plain';
-  await api.query('CREATE SCHEMA IF NOT EXISTS bench');
-  await api.query(`DROP TABLE IF EXISTS ${table}`);
-  await api.query(`CREATE TABLE ${table} (LIKE ${source} INCLUDING ALL) WITH (fillfactor = 85)`);
-  await api.query(`CREATE TABLE IF NOT EXISTS bench.row AS SELECT * FROM ${source} WHERE name = 'model-of-a-row'`);
-  const job = { connection: api.databaseConnection, source: 'bench.row', table, warmUpSeconds: 0.5, seconds: options.seconds, processes: { postmaster: api.postmaster } };
-  return { name: 'plain SQL INSERT, autocommit', run: () => sql.run({ ...job, names: newNames() }) };
+  await database.query(
+    `CREATE SCHEMA bench;
+     CREATE TABLE bench.plain (LIKE ${source} INCLUDING ALL) WITH (fillfactor = 85);
+     CREATE TABLE bench.logged (LIKE ${source} INCLUDING ALL) WITH (fillfactor = 85);
+     CREATE TABLE bench.log (LIKE platform.change_log INCLUDING ALL);
+     CREATE SEQUENCE bench.revision;
+     CREATE TABLE bench.row AS SELECT * FROM ${source} WHERE name = 'model-of-a-row'`,
+  );
+  const { warmUpSeconds, seconds } = options;
+  const job = { connection: database.connection, source: 'bench.row', warmUpSeconds, seconds, processes: { postmaster: database.postmaster } };
+  return (connections) => [
+    { name: rowAlone, run: () => sql.run({ ...job, connections, table: 'bench.plain', names: newNames() }) },
+    { name: rowAndLog, run: () => sql.run({ ...job, connections, table: 'bench.logged', log: { table: 'bench.log', sequence: 'bench.revision' }, names: newNames() }) },
+  ];
 }

@@ -1,21 +1,23 @@
 import { apiContender, bareContender, createObjects, newNames, runComparison, type BenchRun } from '../bench-run.ts';
+import { ratioGoal } from '../goals.ts';
 import type { RequestPlan } from '../request-plan.ts';
 import { pathOf, writtenModel } from '../sample-post.ts';
+
+const parsing = 'bare express, parses only';
 
 /** Updates, each naming the resourceVersion of the one before, one object a connection. */
 export async function benchUpdate(run: BenchRun): Promise<void> {
   for (const connections of run.options.connections) {
     const names = newNames();
     const objects = Array.from({ length: connections }, (_, i) => `${names}-${i}`);
-    await createObjects(run, writtenModel, objects);
+    await createObjects(run.api, writtenModel, objects);
     const bodies = await Promise.all(
       objects.map(async (name): Promise<[string, string]> => [`${pathOf(writtenModel)}/${name}`, await run.api.fetch(`${pathOf(writtenModel)}/${name}`)]),
     );
     await run.express.answer(new Map(bodies));
     const load = { connections, plan: (): RequestPlan => ({ type: 'update', model: writtenModel, objects }) };
-    await runComparison(run, `update with resourceVersion, c=${connections}`, [
-      apiContender(run, 'svc', load),
-      bareContender(run, 'bare express, parses only', run.express, load),
-    ]);
+    const scenario = `update with resourceVersion, c=${connections}`;
+    const compared = await runComparison(run, scenario, [apiContender(run, 'svc', load), bareContender(run, parsing, run.express, load)]);
+    if (connections > 1) ratioGoal(run.report, scenario, compared, { to: parsing, atLeast: 0.5 });
   }
 }

@@ -1,0 +1,173 @@
+import { HttpConnection, type Answer } from './http-connection.ts';
+import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
+import { quantile } from './sample.ts';
+import { serveJobs } from './worker.ts';
+
+/**
+ * Requests that come when they come, whatever became of those before (`ratePerSecond`, Poisson); or, without a rate, as fast as answers allow.
+ * Every arrival is a client of its own: it takes a connection that is free, and gives up at once where none is.
+ */
+export interface OpenLoadJob {
+  port: number;
+  authorization: string;
+  /** Open before the first request. */
+  connections: number;
+  /** Taken in turns. */
+  plans: RequestPlan[];
+  ratePerSecond?: number;
+  warmUpSeconds: number;
+  seconds: number;
+}
+
+/** Counts a second. Times count from when a request was to be sent; those of the warm-up do not count. */
+export interface OpenLoadResult {
+  offered: number;
+  /** Answered with success within `patienceMs`. */
+  good: number;
+  late: number;
+  /** 429. */
+  refused: number;
+  /** Found no connection free. */
+  unsent: number;
+  failed: number;
+  /** The first failure's words. */
+  failure?: string;
+  /** Of the good, in milliseconds. */
+  p50: number;
+  p99: number;
+}
+
+/** A client that has waited so long has gone elsewhere. */
+export const patienceMs = 1000;
+/** For answers still under way at the end. */
+const settleMs = 3000;
+
+class OpenLoad {
+  readonly #job: OpenLoadJob;
+  readonly #sources: RequestSource[];
+  #free: HttpConnection[] = [];
+  #all: HttpConnection[] = [];
+  #next = 0;
+  #under = 0;
+  #isCounting = false;
+  #onFree = (): void => {};
+  readonly #count = { offered: 0, good: 0, late: 0, refused: 0, unsent: 0, failed: 0 };
+  readonly #latencies: number[] = [];
+  #failure: string | undefined;
+
+  constructor(job: OpenLoadJob) {
+    this.#job = job;
+    this.#sources = job.plans.map((plan) => requestSource(plan, job.authorization));
+  }
+
+  async run(): Promise<OpenLoadResult> {
+    await this.#connect();
+    try {
+      const { warmUpSeconds, seconds } = this.#job;
+      const start = performance.now();
+      const counted = start + warmUpSeconds * 1000;
+      const end = counted + seconds * 1000;
+      await (this.#job.ratePerSecond === undefined ? this.#sendOnAnswer(counted, end) : this.#sendInTime(this.#job.ratePerSecond, { start, counted, end }));
+      for (const settled = performance.now() + settleMs; this.#under > 0 && performance.now() < settled; ) await turn(20);
+      return this.#result();
+    } finally {
+      for (const connection of this.#all) connection.close();
+    }
+  }
+
+  async #connect(): Promise<void> {
+    // A few at a time: the system holds only so many that are not yet accepted.
+    while (this.#all.length < this.#job.connections) {
+      const some = Math.min(100, this.#job.connections - this.#all.length);
+      this.#all.push(...(await Promise.all(Array.from({ length: some }, () => HttpConnection.open(this.#job.port)))));
+    }
+    this.#free = [...this.#all];
+  }
+
+  async #sendInTime(rate: number, { start, counted, end }: { start: number; counted: number; end: number }): Promise<void> {
+    for (let due = start; due < end; ) {
+      const now = performance.now();
+      for (; due <= now && due < end; due += (-Math.log(1 - Math.random()) / rate) * 1000) {
+        this.#isCounting = due >= counted;
+        this.#arrive(due);
+      }
+      // Not sooner: to look all the time would take the processor that the server needs.
+      await turn(1);
+    }
+  }
+
+  async #sendOnAnswer(counted: number, end: number): Promise<void> {
+    const again = (): void => {
+      const now = performance.now();
+      this.#isCounting = now >= counted;
+      if (now < end) while (this.#free.length > 0) this.#arrive(now);
+    };
+    this.#onFree = again;
+    again();
+    await turn(end - performance.now());
+    this.#onFree = () => {};
+  }
+
+  #arrive(due: number): void {
+    const isCounted = this.#isCounting;
+    if (isCounted) this.#count.offered += 1;
+    const connection = this.#free.pop();
+    if (connection === undefined) {
+      if (isCounted) this.#count.unsent += 1;
+      return;
+    }
+    const source = this.#sources[(this.#next += 1) % this.#sources.length]!;
+    this.#under += 1;
+    const onAnswer = (answer: Answer): void => {
+      this.#under -= 1;
+      this.#free.push(connection);
+      if (isCounted) this.#record(answer, source.expectedStatus, performance.now() - due);
+      this.#onFree();
+    };
+    const onFailure = (error: Error): void => {
+      this.#under -= 1;
+      this.#fail(error.message);
+    };
+    connection.send(source.next(0), onAnswer, onFailure);
+  }
+
+  #record(answer: Answer, expected: number, ms: number): void {
+    if (answer.status === 429) this.#count.refused += 1;
+    else if (answer.status !== expected) this.#fail(`${answer.status} ${answer.body.toString('utf8', 0, 300)}`);
+    else if (ms > patienceMs) this.#count.late += 1;
+    else {
+      this.#count.good += 1;
+      this.#latencies.push(ms);
+    }
+  }
+
+  #fail(failure: string): void {
+    this.#count.failed += 1;
+    this.#failure ??= failure;
+  }
+
+  #result(): OpenLoadResult {
+    const { seconds } = this.#job;
+    const { offered, good, late, refused, unsent, failed } = this.#count;
+    const sorted = this.#latencies.toSorted((a, b) => a - b);
+    return {
+      offered: offered / seconds,
+      good: good / seconds,
+      late: late / seconds,
+      refused: refused / seconds,
+      unsent: unsent / seconds,
+      failed,
+      ...(this.#failure === undefined ? {} : { failure: this.#failure }),
+      p50: quantile(sorted, 0.5),
+      p99: quantile(sorted, 0.99),
+    };
+  }
+}
+
+function turn(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+serveJobs((job) => new OpenLoad(job).run());

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { serveJobs } from './worker.ts';
+
+/** Watchers that ask, and then never read: neither the events, nor that they were cut off, which only the kernel can tell. */
+export type StallJob =
+  | { type: 'open'; port: number; authorization: string; path: string; watchers: number }
+  /** Answers when each was cut off, in seconds from now; those that are still connected after `seconds` are left out. */
+  | { type: 'wait'; seconds: number };
+
+/** Reading the kernel's table takes it some milliseconds. */
+const lookEveryMs = 250;
+/** Source: proc_net_tcp in the kernel's documentation. */
+const established = '01';
+let sockets: Socket[] = [];
+/** Ports of both ends, the server's first, as /proc/net/tcp writes them. */
+let ends: string[] = [];
+
+async function work(job: StallJob): Promise<number[]> {
+  if (job.type === 'wait') return cutOffs(job.seconds);
+  sockets = await Promise.all(Array.from({ length: job.watchers }, () => open(job)));
+  ends = sockets.map((socket) => `${end(job.port)} ${end(socket.localPort ?? 0)} `);
+  return [];
+}
+
+function open({ port, path, authorization }: { port: number; path: string; authorization: string }): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      socket.on('error', () => undefined);
+      socket.pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`, () => resolve(socket));
+    });
+  });
+}
+
+function end(port: number): string {
+  return `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+async function cutOffs(seconds: number): Promise<number[]> {
+  const begin = performance.now();
+  const found: number[] = [];
+  while (ends.length > 0 && performance.now() - begin < seconds * 1000) {
+    const table = readFileSync('/proc/net/tcp', 'latin1');
+    const still = ends.filter((each) => table.includes(`${each}${established}`));
+    for (let i = still.length; i < ends.length; i += 1) found.push((performance.now() - begin) / 1000);
+    ends = still;
+    await delay(lookEveryMs);
+  }
+  for (const socket of sockets) socket.destroy();
+  return found;
+}
+
+serveJobs(work);
