@@ -1,0 +1,21 @@
+/** The fields of attack; an area is a file. */
+import type { Area } from '../fuzz-case.ts';
+import { continueTokens } from './continue-tokens.ts';
+import { definitions } from './definitions.ts';
+import { fieldSelectors } from './field-selectors.ts';
+import { headers } from './headers.ts';
+import { jsonBodies } from './json-bodies.ts';
+import { labelSelectors } from './label-selectors.ts';
+import { lists } from './lists.ts';
+import { names } from './names.ts';
+import { patches } from './patches.ts';
+import { rawSockets } from './raw-sockets.ts';
+import { roundTrips } from './round-trips.ts';
+import { targets } from './targets.ts';
+import { typedObjects } from './typed-objects.ts';
+import { watches } from './watches.ts';
+import { yamlBodies } from './yaml-bodies.ts';
+
+export const areas: readonly Area[] = [
+  labelSelectors, fieldSelectors, lists, continueTokens, watches, jsonBodies, roundTrips, patches, yamlBodies, names, headers, targets, rawSockets, typedObjects, definitions,
+];

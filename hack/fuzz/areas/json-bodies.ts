@@ -1,0 +1,35 @@
+import { caseName, json, type Area, type FuzzRequest } from '../fuzz-case.ts';
+import type { Random } from '../random.ts';
+import { group, type World } from '../world.ts';
+import { hostileJsonBody, jsonText } from './hostile-json.ts';
+
+/** The value as the spec, or some other part, of an object of this name. */
+export function objectAround(random: Random, kind: string, name: string): (value: string) => string {
+  const place = random.pick(['spec', 'spec', 'spec', 'metadata', 'labels', 'status', 'name', 'top']);
+  const head = `"apiVersion":"${group}/v1","kind":"${kind}"`;
+  return (value) => {
+    if (place === 'metadata') return `{${head},"metadata":${value}}`;
+    if (place === 'labels') return `{${head},"metadata":{"name":"${name}","${random.pick(['labels', 'annotations', 'finalizers', 'ownerReferences', 'managedFields', 'creationTimestamp', 'resourceVersion', 'uid', 'generation'])}":${value}}}`;
+    if (place === 'name') return `{${head},"metadata":{"name":${value}},"spec":{}}`;
+    if (place === 'top') return `{${head},"metadata":{"name":"${name}"},${JSON.stringify(random.pick(['data', '__proto__', 'spec', 'kind', 'apiVersion', 'metadata']))}:${value}}`;
+    return `{${head},"metadata":{"name":"${name}"},"${place}":${value}}`;
+  };
+}
+
+export function anyWrite(random: Random, world: World, name: string, body: Buffer): FuzzRequest {
+  const collection = random.pick([world.frees, world.frees, world.posts, world.notes]);
+  const suffix = random.pick(['', '', '?fieldValidation=Strict', '?fieldValidation=Ignore', '?dryRun=All', '?fieldManager=x']);
+  return random.chance(0.6) ? json('POST', collection + suffix, body) : json('PUT', `${collection}/${name}${random.chance(0.15) ? random.pick(['/status', '/scale']) : ''}${suffix}`, body);
+}
+
+/** Bodies as bytes: every text that is, or nearly is, JSON, in every place of an object. */
+export const jsonBodies: Area = {
+  name: 'json bodies',
+  weight: 10,
+  generate(random, world) {
+    const name = caseName(random);
+    const around = objectAround(random, random.pick(['Free', 'Free', 'Post', 'Note']), name);
+    const body = random.chance(0.5) ? hostileJsonBody(random, around) : Buffer.from(around(jsonText(random)));
+    return { changes: 'maybe', requests: [anyWrite(random, world, name, body)] };
+  },
+};

@@ -1,0 +1,39 @@
+import { caseName, get, json, type Area } from '../fuzz-case.ts';
+import { exactDifference, parseExact, type ExactJson } from '../oracles/exact-json.ts';
+import { group } from '../world.ts';
+import { headerOf, type Answer } from '../wire/answer.ts';
+import { jsonText } from './hostile-json.ts';
+
+type Members = { [key: string]: ExactJson };
+
+/** What was accepted must be what was sent, but for keys that no object may hold, and stay so when it is read. */
+function judge(sent: string): (answers: readonly (Answer | undefined)[]) => string | undefined {
+  return ([, written, read]) => {
+    if (written === undefined || written.status > 201) return [400, 409, 413, 422, 429].includes(written?.status ?? 0) ? undefined : `a valid object was answered ${written?.status}`;
+    if (/__proto__|\\u005f|constructor|prototype/.test(sent)) return undefined;
+    const expected = (parseExact(sent) as Members)['spec'];
+    const answered = (parseExact(written.body.toString()) as Members)['spec'];
+    const difference = exactDifference(expected, answered, 'spec');
+    if (difference !== undefined) return `the answer differs from what was sent: ${difference}`;
+    // Another case may have written to the name, or removed it, in between.
+    if (read?.status !== 200 || headerOf(read, 'etag') !== headerOf(written, 'etag')) return undefined;
+    const kept = exactDifference(parseExact(written.body.toString()), parseExact(read.body.toString()));
+    return kept === undefined ? undefined : `what is read differs from what was answered: ${kept}`;
+  };
+}
+
+/** Objects of a model that keeps everything, written, then read: numbers and characters must come back exactly. */
+export const roundTrips: Area = {
+  name: 'round trips',
+  weight: 5,
+  generate(random, world) {
+    const name = `r${caseName(random)}`;
+    const members = random.some(4, (index) => `"m${index}":${jsonText(random, 3)}`);
+    const body = `{"apiVersion":"${group}/v1","kind":"Free","metadata":{"name":"${name}"},"spec":{${members.join(',')}}}`;
+    return {
+      changes: 'maybe',
+      requests: [json('DELETE', `${world.frees}/${name}`, ''), json('POST', world.frees, body), get(`${world.frees}/${name}`)],
+      judge: judge(body),
+    };
+  },
+};

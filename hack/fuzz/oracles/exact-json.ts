@@ -1,0 +1,99 @@
+/** JSON whose numbers are kept as they are written. */
+export type ExactJson = null | boolean | string | ExactNumber | ExactJson[] | { [key: string]: ExactJson };
+
+export class ExactNumber {
+  readonly literal: string;
+
+  constructor(literal: string) {
+    this.literal = literal;
+  }
+}
+
+const space = /[ \t\r\n]*/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const string = /"(?:[^"\\]|\\.)*"/y;
+
+/** Parses text that JSON.parse takes, keeping numbers' literals. Throws SyntaxError. */
+export function parseExact(text: string): ExactJson {
+  JSON.parse(text);
+  let at = 0;
+  const take = (form: RegExp): string => {
+    form.lastIndex = at;
+    const match = form.exec(text);
+    if (match === null) return '';
+    at = form.lastIndex;
+    return match[0];
+  };
+  const value = (): ExactJson => {
+    take(space);
+    const first = text[at];
+    let result: ExactJson;
+    if (first === '{') result = object();
+    else if (first === '[') result = array();
+    else if (first === '"') result = JSON.parse(take(string)) as string;
+    else if (first === '-' || (first !== undefined && first >= '0' && first <= '9')) result = new ExactNumber(take(number));
+    else result = JSON.parse(take(/[a-z]+/y)) as boolean | null;
+    take(space);
+    return result;
+  };
+  const array = (): ExactJson[] => {
+    const items: ExactJson[] = [];
+    for (at += 1, take(space); text[at] !== ']'; ) {
+      items.push(value());
+      if (text[at] === ',') at += 1;
+    }
+    at += 1;
+    return items;
+  };
+  const object = (): Record<string, ExactJson> => {
+    const members = Object.create(null) as Record<string, ExactJson>;
+    for (at += 1, take(space); text[at] !== '}'; ) {
+      take(space);
+      const key = JSON.parse(take(string)) as string;
+      take(space);
+      at += 1;
+      members[key] = value();
+      if (text[at] === ',') at += 1;
+    }
+    at += 1;
+    return members;
+  };
+  return value();
+}
+
+/** Where the two differ; undefined where they mean the same. Order of members does not count, and 1.0 is 1. */
+export function exactDifference(a: ExactJson | undefined, b: ExactJson | undefined, path = ''): string | undefined {
+  if (a === b) return undefined;
+  if (a instanceof ExactNumber && b instanceof ExactNumber) return sameNumber(a.literal, b.literal) ? undefined : `${path}: ${a.literal} became ${b.literal}`;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return `${path}: ${a.length} items became ${b.length}`;
+    for (let i = 0; i < a.length; i += 1) {
+      const difference = exactDifference(a[i], b[i], `${path}[${i}]`);
+      if (difference !== undefined) return difference;
+    }
+    return undefined;
+  }
+  if (isObject(a) && isObject(b)) {
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      const difference = exactDifference(a[key], b[key], `${path}.${key}`);
+      if (difference !== undefined) return difference;
+    }
+    return undefined;
+  }
+  return `${path}: ${show(a)} became ${show(b)}`;
+}
+
+function isObject(value: ExactJson | undefined): value is { [key: string]: ExactJson } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+}
+
+function sameNumber(a: string, b: string): boolean {
+  if (a === b) return true;
+  const whole = /^-?\d+$/;
+  if (whole.test(a) && whole.test(b)) return BigInt(a) === BigInt(b);
+  return Number(a) === Number(b);
+}
+
+function show(value: ExactJson | undefined): string {
+  return value instanceof ExactNumber ? value.literal : (JSON.stringify(value) ?? 'nothing').slice(0, 100);
+}

@@ -1,0 +1,67 @@
+import type { FuzzCase, FuzzRequest } from './fuzz-case.ts';
+import { judgeOutcome } from './oracles/judge-outcome.ts';
+import type { State, StateDigest } from './oracles/state-digest.ts';
+import { violation, type Violation } from './violation.ts';
+import type { Answer } from './wire/answer.ts';
+import type { Outcome, WireClient } from './wire/wire-client.ts';
+
+export interface CaseRun {
+  found?: Violation;
+  /** Which request the violation is about. */
+  at?: number;
+  outcomes: Outcome[];
+}
+
+export interface CaseContext {
+  client: WireClient;
+  secrets: readonly string[];
+  /** Given where nothing else writes at the same time: a request that is refused must leave it as it was. */
+  digest?: StateDigest;
+}
+
+/** Sends the requests of a case one after another, and judges each; ends at the first that is answered wrongly. */
+export async function runCase(fuzzCase: FuzzCase, { client, secrets, digest }: CaseContext): Promise<CaseRun> {
+  const outcomes: Outcome[] = [];
+  const settles = fuzzCase.area === 'definitions';
+  let state = digest === undefined ? undefined : await takeState(digest, settles);
+  for (const [at, request] of fuzzCase.requests.entries()) {
+    const outcome = await client.send(request, fuzzCase.slow);
+    outcomes.push(outcome);
+    const found = judgeOutcome(request, outcome, secrets);
+    if (found !== undefined) return { found, at, outcomes };
+    if (digest === undefined) continue;
+    const after = await takeState(digest, settles);
+    const isOther = state !== undefined && after.own === state.own && after.others !== state.others;
+    const isChanged = state !== undefined && (after.own !== state.own || (isOther && (await changesOthers(client, digest, request))));
+    if (isChanged && mustNotChange(fuzzCase, request, outcome)) return { found: violation('state changed', `by ${describe(request, outcome)}`), at, outcomes };
+    state = after;
+  }
+  const wrong = fuzzCase.judge?.(outcomes.map(({ answers }): Answer | undefined => answers[0]));
+  return wrong === undefined ? { outcomes } : { found: violation('wrong answer', wrong), outcomes };
+}
+
+/** What a definition sets off goes on after its answer. */
+function takeState(digest: StateDigest, settles: boolean): Promise<State> {
+  return settles ? digest.settled() : digest.take();
+}
+
+/** Or was it the server's own work on definitions, which came to its end just then? */
+async function changesOthers(client: WireClient, digest: StateDigest, request: FuzzRequest): Promise<boolean> {
+  for (let i = 0; i < 2; i += 1) {
+    const before = await digest.settled();
+    await client.send(request);
+    if ((await digest.settled()).others === before.others) return false;
+  }
+  return true;
+}
+
+function mustNotChange({ changes }: FuzzCase, { target, raw }: FuzzRequest, { answers }: Outcome): boolean {
+  if (changes === 'never') return true;
+  if (raw === undefined && /[?&]dryRun=All(?:&|$)/.test(target)) return true;
+  return answers.length > 0 && answers.every(({ status }) => status >= 400);
+}
+
+function describe({ method, target, raw }: FuzzRequest, { answers }: Outcome): string {
+  const statuses = answers.map(({ status }) => status).join(', ');
+  return `${raw === undefined ? `${method} ${target.slice(0, 200)}` : 'raw bytes'}, answered ${statuses === '' ? 'not at all' : statuses}`;
+}

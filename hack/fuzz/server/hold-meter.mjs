@@ -1,0 +1,40 @@
+/**
+ * Loaded into the server by `--import`: tells on file descriptor 3 whenever the event loop was held, as `<began> <ended> <cpu>` in milliseconds.
+ *
+ * A timer of a few milliseconds beats once a turn of the loop; the processor time between two beats is that of the longest turn, and at most one interval more.
+ * Processor time, not time: on a busy machine a turn lasts as long as the machine likes. The process's own includes its helper threads, the thread's own is
+ * told in hundredths of a second: the smaller counts.
+ */
+import { readFileSync, writeSync } from 'node:fs';
+
+const intervalMs = 5;
+const toldMs = 60;
+const tickMs = 10;
+
+let beat = now();
+let usage = process.cpuUsage();
+let ticks = threadTicks();
+
+setInterval(() => {
+  const spent = process.cpuUsage(usage);
+  const cpu = (spent.user + spent.system) / 1000;
+  const ended = now();
+  if (cpu > toldMs) {
+    const thread = (threadTicks() - ticks + 1) * tickMs;
+    if (Math.min(cpu, thread) > toldMs) writeSync(3, `${beat} ${ended} ${Math.min(cpu, thread)}\n`);
+  }
+  beat = now();
+  usage = process.cpuUsage();
+  ticks = threadTicks();
+}, intervalMs).unref();
+
+function now() {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** Of the main thread: user and system, in hundredths of a second. Source: proc(5), stat. */
+function threadTicks() {
+  const text = readFileSync('/proc/thread-self/stat', 'latin1');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}

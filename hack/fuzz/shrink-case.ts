@@ -1,0 +1,46 @@
+import type { FuzzCase, FuzzRequest } from './fuzz-case.ts';
+
+/** Trials for one finding; each is a request or a few. */
+const maxTrials = 300;
+
+/**
+ * The smallest case that still fails, as far as leaving out requests, headers, parameters and bytes leads to one.
+ * `fails` runs a candidate; it must be of the same kind of violation.
+ */
+export async function shrinkCase(failing: FuzzCase, fails: (candidate: FuzzCase) => Promise<boolean>): Promise<FuzzCase> {
+  let best = failing;
+  let trials = 0;
+  const attempt = async (requests: FuzzRequest[]): Promise<boolean> => {
+    if (trials >= maxTrials) return false;
+    trials += 1;
+    const candidate = { ...best, requests };
+    if (!(await fails(candidate))) return false;
+    best = candidate;
+    return true;
+  };
+  for (let at = best.requests.length - 1; at >= 0; at -= 1) if (best.requests.length > 1) await attempt(best.requests.filter((_, each) => each !== at));
+  for (let at = 0; at < best.requests.length; at += 1) {
+    const replace = (change: Partial<FuzzRequest>): Promise<boolean> => attempt(best.requests.map((request, each) => (each === at ? { ...request, ...change } : request)));
+    const current = (): FuzzRequest => best.requests[at]!;
+    await shrinkList(() => current().headers, (headers) => replace({ headers }));
+    const [path, ...rest] = current().target.split('?');
+    if (rest.length > 0) await shrinkList(() => current().target.slice(path!.length + 1).split('&'), (parameters) => replace({ target: [path, ...(parameters.length === 0 ? [] : [parameters.join('&')])].join('?') }));
+    if (current().body !== undefined) await shrinkBytes(() => current().body!, (body) => replace({ body }));
+    if (current().raw !== undefined) await shrinkBytes(() => Buffer.concat(current().raw!), (bytes) => replace({ raw: [bytes] }));
+  }
+  return best;
+}
+
+async function shrinkList<T>(read: () => readonly T[], write: (items: T[]) => Promise<boolean>): Promise<void> {
+  for (let at = read().length - 1; at >= 0; at -= 1) await write(read().filter((_, each) => each !== at));
+}
+
+/** Leaves out halves, quarters and so on, from the end. */
+async function shrinkBytes(read: () => Buffer, write: (bytes: Buffer) => Promise<boolean>): Promise<void> {
+  for (let size = read().length >> 1; size >= 1; size >>= 1) {
+    for (let at = read().length - size; at >= 0; at -= size) {
+      const bytes = read();
+      await write(Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + size)]));
+    }
+  }
+}
