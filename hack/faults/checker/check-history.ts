@@ -1,0 +1,92 @@
+import type { History, Operation, OperationId } from '../history.ts';
+import { checkDeletedCollection } from './check-deleted-collection.ts';
+import { checkFinalState } from './check-final-state.ts';
+import { checkGet, checkListRevision } from './check-freshness.ts';
+import { checkList } from './check-list.ts';
+import { checkLog } from './check-log.ts';
+import { checkMakers } from './check-makers.ts';
+import { RefusalCheck } from './check-refusals.ts';
+import { checkSightings } from './check-sightings.ts';
+import { checkWatcher } from './check-watcher.ts';
+import { CommitTimes } from './commit-times.ts';
+import { idText, type Examination } from './examination.ts';
+import { lookAtSnapshots, type SnapshotRequest } from './live-state.ts';
+import { Narrator } from './narrator.ts';
+import { ReplayedLog } from './replayed-log.ts';
+import { Statistics } from './statistics.ts';
+import { Violations, type Violation } from './violation.ts';
+import { WriteLedger } from './write-ledger.ts';
+
+export interface Verdict {
+  /** At most 20 of each rule. */
+  violations: Violation[];
+  /** All of them, by rule. */
+  counts: Record<string, number>;
+  /** What was examined. A run in which much is 0 proves little. */
+  statistics: Record<string, number>;
+}
+
+/**
+ * Holds everything that clients saw to the log, and the log to itself. A valid history has no violations; which promises are checked is
+ * the list of `Rule`s. Time and memory grow with the size of the history, lists with the number of objects they choose from.
+ */
+export function checkHistory(history: History): Verdict {
+  const run = examinationOf(history);
+  const { log, times, violations, statistics } = run;
+  checkLog(run);
+  const ledger = new WriteLedger(run);
+  nameOperations(run);
+  for (const operation of history.operations) {
+    statistics.add(`operations ${operation.verb} ${operation.outcome.type}`);
+    ledger.take(operation);
+  }
+  ledger.settleClaims();
+  times.sealEarliest();
+  checkSightings(run);
+  times.sealLatest();
+  checkMakers(run, ledger);
+  const requests: SnapshotRequest[] = [];
+  const refusals = new RefusalCheck(run, ledger);
+  for (const operation of history.operations) {
+    refusals.check(operation);
+    requests.push(...checkOperation(run, operation));
+  }
+  for (const watcher of history.watchers) requests.push(...checkWatcher(run, watcher));
+  for (const state of history.finalStates) requests.push({ index: log.indexAt(state.revision), look: (live) => checkFinalState(run, state, live) });
+  lookAtSnapshots(log, history.incarnations, requests);
+  return { violations: violations.list, counts: Object.fromEntries(violations.counts), statistics: statistics.toObject() };
+}
+
+function examinationOf(history: History): Examination {
+  const log = new ReplayedLog(history);
+  return {
+    history,
+    log,
+    times: new CommitTimes(log.changes.length),
+    named: new Map(),
+    violations: new Violations(),
+    statistics: new Statistics(),
+    narrator: new Narrator(history),
+  };
+}
+
+/** Finds the operations that others refer to; of the rest nothing is kept. */
+function nameOperations({ history, named }: Examination): void {
+  const wanted = new Set<string>();
+  const want = (id: OperationId | undefined): unknown => id !== undefined && wanted.add(idText(id));
+  for (const { streams } of history.watchers) for (const { start } of streams) if (start.type === 'revision') want(start.list);
+  for (const operation of history.operations) if (operation.verb === 'list' && operation.paging.type === 'chunk') want(operation.paging.continued);
+  for (const operation of history.operations) if (wanted.has(idText(operation))) named.set(idText(operation), operation);
+}
+
+function checkOperation(run: Examination, operation: Operation): SnapshotRequest[] {
+  if (operation.outcome.type !== 'ok') return [];
+  if (operation.verb === 'get') checkGet(run, operation);
+  if (operation.verb === 'list') {
+    checkListRevision(run, operation);
+    return [{ index: run.log.indexAt(operation.outcome.revision), look: (state) => checkList(run, operation, state) }];
+  }
+  if (operation.verb !== 'deleteCollection') return [];
+  const window = run.times.windowOf(operation);
+  return [{ index: window.from, look: (state) => checkDeletedCollection(run, operation, { window, state }) }];
+}

@@ -1,0 +1,131 @@
+import type { WatcherRecord, WatchEventRecord, WatchStreamRecord } from '../history.ts';
+import { eventDifference, expectedEvent, type ExpectedEvent } from './event-expectation.ts';
+import type { Examination } from './examination.ts';
+import { lastWhere, type Change } from './replayed-log.ts';
+import { matcherOf, type Matcher } from './object-match.ts';
+import type { Rule } from './violation.ts';
+
+type ObjectEvent = Exclude<WatchEventRecord, { type: 'BOOKMARK' }>;
+
+/** A watcher, and its model's part of the log. */
+export interface Watching {
+  watcher: WatcherRecord;
+  matches: Matcher;
+  changes: readonly Change[];
+}
+
+export function watchingOf({ log }: Examination, watcher: WatcherRecord): Watching {
+  return { watcher, matches: matcherOf(watcher.selector), changes: log.byModel.get(watcher.model) ?? [] };
+}
+
+/** Follows one stream along the log, and holds every event to the change it tells of, every change to the event it should be. */
+export class StreamCheck {
+  private readonly run: Examination;
+  private readonly watching: Watching;
+  private readonly stream: WatchStreamRecord;
+  /** Objects at the beginning of a stream that began with them. */
+  readonly initial: ObjectEvent[] = [];
+  /** Where the stream began; undefined until its snapshot is known. */
+  private began: number | undefined;
+  /** Everything that matches up to here must have been told. */
+  position = 0;
+  private next = 0;
+  private lastEvent = 0;
+  private lastBookmark = 0;
+
+  constructor(run: Examination, watching: Watching, stream: WatchStreamRecord) {
+    this.run = run;
+    this.watching = watching;
+    this.stream = stream;
+    if (stream.start.type === 'revision') this.begin(stream.start.revision);
+  }
+
+  /** The revision of the snapshot that the stream began with. */
+  get snapshot(): number | undefined {
+    return this.stream.start.type === 'objects' ? this.began : undefined;
+  }
+
+  get hasBegun(): boolean {
+    return this.began !== undefined;
+  }
+
+  take(event: WatchEventRecord): void {
+    if (event.type === 'BOOKMARK') this.bookmark(event);
+    else if (this.began === undefined) this.initial.push(event);
+    else this.event(event);
+  }
+
+  /** Up to here nothing may be missing any more. */
+  demand(revision: number, rule: Rule = 'watch-gap'): void {
+    for (; this.next < this.watching.changes.length; this.next += 1) {
+      const change = this.watching.changes[this.next]!;
+      if (change.row.revision > revision) break;
+      if (this.expected(change) !== undefined) this.missed(change, revision, rule);
+    }
+  }
+
+  private begin(revision: number): void {
+    const { changes } = this.watching;
+    this.began = revision;
+    this.position = revision;
+    this.next = lastWhere(changes.length, (index) => changes[index]!.row.revision <= revision) + 1;
+  }
+
+  private bookmark(event: WatchEventRecord & { type: 'BOOKMARK' }): void {
+    this.run.statistics.add('bookmarks');
+    if (this.began === undefined) {
+      if (event.initialEnd === true) this.begin(event.revision);
+      else this.report('watch-start', `a bookmark at ${event.revision} before the end of the objects`, [event]);
+      return;
+    }
+    if (event.revision < this.position) this.report('watch-bookmark', `a bookmark at ${event.revision} after ${this.position}`, [event]);
+    this.demand(event.revision, 'watch-bookmark');
+    this.lastBookmark = Math.max(this.lastBookmark, event.revision);
+    this.position = Math.max(this.position, event.revision);
+  }
+
+  private event(event: ObjectEvent): void {
+    const { revision } = event.object;
+    this.run.statistics.add(`events ${event.type}`);
+    if (revision <= this.position) return this.backward(event);
+    this.demand(revision - 1);
+    this.position = revision;
+    this.lastEvent = revision;
+    const change = this.watching.changes[this.next];
+    if (change?.row.revision !== revision) return this.report('watch-event', `${event.type} ${event.object.name} at ${revision}, which is no change of this model`, [event]);
+    this.next += 1;
+    const expected = this.expected(change);
+    if (expected === undefined) return this.report('watch-selector', `${event.type} of ${this.run.narrator.change(change)}, which is not in its selection`, [event, change.row]);
+    const wrong = eventDifference(expected, change, event);
+    if (wrong !== undefined) this.report('watch-event', `${event.type} of ${this.run.narrator.change(change)}: ${wrong}`, [event, change.row]);
+    if (expected.type !== 'MODIFIED' && change.row.type === 'U') this.run.statistics.add(`events of a selection ${expected.type === 'ADDED' ? 'entered' : 'left'}`);
+    this.run.statistics.max('longest delay of an event, ms', Math.round(event.received - change.row.recorded));
+  }
+
+  private backward(event: ObjectEvent): void {
+    const { revision } = event.object;
+    if (revision <= this.lastEvent) this.report('watch-order', `${event.type} at ${revision} after ${this.lastEvent}`, [event]);
+    else if (revision <= this.lastBookmark) this.report('watch-bookmark', `${event.type} at ${revision} after a bookmark at ${this.lastBookmark}`, [event]);
+    else this.report('watch-order', `${event.type} at ${revision}, though it began after ${this.began}`, [event]);
+  }
+
+  private expected(change: Change): ExpectedEvent | undefined {
+    return expectedEvent(change, this.watching.watcher.namespace, this.watching.matches);
+  }
+
+  private missed(change: Change, revision: number, rule: Rule): void {
+    const { narrator } = this.run;
+    const what = rule === 'watch-behind' ? 'the end of the run' : String(revision);
+    this.report(rule, `nothing of ${narrator.change(change)}, seen in the log at ${narrator.time(change.row.recorded)}, up to ${what}`, [change.row]);
+  }
+
+  report(rule: Rule, text: string, records: unknown[]): void {
+    const { narrator, violations } = this.run;
+    const { watcher, stream } = { watcher: this.watching.watcher, stream: this.stream };
+    const from = stream.start.type === 'revision' ? `from ${stream.start.revision}` : 'from the present objects';
+    violations.report(rule, () => ({
+      text: `watcher ${watcher.id} of ${watcher.model} (${JSON.stringify(watcher.selector)}), ${from} on ${stream.replica}, ${narrator.time(stream.opened)} to ${narrator.time(stream.ended.at)}${narrator.during(stream.opened, stream.ended.at)}, was told ${text}`,
+      records,
+    }));
+  }
+}

@@ -1,0 +1,87 @@
+import type { Instant, LogRow, Operation, WatcherRecord, WatchStreamRecord } from '../history.ts';
+import { lastWhere } from './replayed-log.ts';
+
+/** Who did or saw something, for messages. */
+export type Source = Operation | LogRow | { watcher: WatcherRecord; stream: WatchStreamRecord };
+
+export interface Bound {
+  at: Instant;
+  source: Source | undefined;
+}
+
+/** The states of the log that a request may have met: from the change at `from` (-1: before the first) to the one at `to`. */
+export interface Window {
+  from: number;
+  to: number;
+}
+
+/**
+ * When each change of the log can have been committed, from what clients did and saw. Commits are made in the order of revisions, so a
+ * change was committed no earlier than the last request among those that made it and the ones before it, and no later than the first
+ * moment at which anybody saw it or one after it.
+ *
+ * Nothing more is needed to decide whether a history is linearizable: a read between `invoked` and `completed` of what change v made and
+ * change n ended demands that v may lie before `completed` and n after `invoked`; commit times that meet all such bounds, and the order of
+ * revisions, give every read a moment of its own.
+ *
+ * In use: all `notBefore`, `sealEarliest`, all `notAfter`, `sealLatest`; then the questions.
+ */
+export class CommitTimes {
+  private readonly earliest: Float64Array;
+  private readonly latest: Float64Array;
+  private readonly earliestSources: (Source | undefined)[];
+  private readonly latestSources: (Source | undefined)[];
+
+  constructor(length: number) {
+    this.earliest = new Float64Array(length).fill(-Infinity);
+    this.latest = new Float64Array(length).fill(Infinity);
+    this.earliestSources = Array.from({ length }, () => undefined);
+    this.latestSources = Array.from({ length }, () => undefined);
+  }
+
+  /** The change at `index` was asked for at `at`. */
+  notBefore(index: number, at: Instant, source: Source): void {
+    if (at <= this.earliest[index]!) return;
+    this.earliest[index] = at;
+    this.earliestSources[index] = source;
+  }
+
+  /** The change at `index` was seen, or one after it; -1 is none. */
+  notAfter(index: number, at: Instant, source: Source): void {
+    if (index < 0 || at >= this.latest[index]!) return;
+    this.latest[index] = at;
+    this.latestSources[index] = source;
+  }
+
+  sealEarliest(): void {
+    for (let i = 1; i < this.earliest.length; i += 1) {
+      if (this.earliest[i]! >= this.earliest[i - 1]!) continue;
+      this.earliest[i] = this.earliest[i - 1]!;
+      this.earliestSources[i] = this.earliestSources[i - 1];
+    }
+  }
+
+  sealLatest(): void {
+    for (let i = this.latest.length - 2; i >= 0; i -= 1) {
+      if (this.latest[i]! <= this.latest[i + 1]!) continue;
+      this.latest[i] = this.latest[i + 1]!;
+      this.latestSources[i] = this.latestSources[i + 1];
+    }
+  }
+
+  /** -1 is before the first change. */
+  earliestOf(index: number): Bound {
+    return index < 0 ? { at: -Infinity, source: undefined } : { at: this.earliest[index]!, source: this.earliestSources[index] };
+  }
+
+  /** `length` is after the last change. */
+  latestOf(index: number): Bound {
+    return index >= this.latest.length ? { at: Infinity, source: undefined } : { at: this.latest[index]!, source: this.latestSources[index] };
+  }
+
+  windowOf({ invoked, completed }: { invoked: Instant; completed: Instant }): Window {
+    const from = lastWhere(this.latest.length, (index) => this.latest[index]! < invoked);
+    const to = lastWhere(this.earliest.length, (index) => this.earliest[index]! <= completed);
+    return { from, to: Math.max(from, to) };
+  }
+}

@@ -1,0 +1,25 @@
+/** What somebody does: each yield is a wait of so many milliseconds. */
+export type Activity = Generator<number, void, void>;
+
+/** Runs activities one step at a time, in the order of a time that only they make pass. */
+export class Schedule {
+  now = 1000;
+  private readonly waiting: { at: number; activity: Activity }[] = [];
+
+  /** `after`: milliseconds from now. */
+  start(activity: Activity, after = 0): void {
+    this.waiting.push({ at: this.now + after, activity });
+  }
+
+  run(): void {
+    while (this.waiting.length > 0) {
+      let first = 0;
+      for (let i = 1; i < this.waiting.length; i += 1) if (this.waiting[i]!.at < this.waiting[first]!.at) first = i;
+      const next = this.waiting[first]!;
+      this.now = next.at;
+      const { value, done } = next.activity.next();
+      if (done === true) this.waiting.splice(first, 1);
+      else next.at = this.now + value;
+    }
+  }
+}

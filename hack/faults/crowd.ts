@@ -1,0 +1,67 @@
+import type { SelectorRecord } from './history.ts';
+import type { Random } from './random.ts';
+import { FaultClient, type Target } from './workload/fault-client.ts';
+import { OperationBook } from './workload/operation-book.ts';
+import { Reader } from './workload/reader.ts';
+import { fleeting, notes, things, type SampleModel } from './workload/sample-models.ts';
+import { Watcher } from './workload/watcher.ts';
+import { Writer } from './workload/writer.ts';
+
+const writerCount = 8;
+const readerCount = 3;
+const firstReader = 11;
+const firstWatcher = 21;
+/** For requests about models. */
+const operatorId = 99;
+const everything: SelectorRecord = { labels: [], fields: [] };
+
+/** What each watcher follows. */
+const watched: readonly { model: SampleModel; namespace?: string; selector?: SelectorRecord; asEventStream?: true }[] = [
+  { model: things },
+  { model: things, namespace: 'default', asEventStream: true },
+  { model: things, selector: { labels: [{ key: 'team', operator: 'in', values: ['a', 'b'] }], fields: [] } },
+  { model: things, selector: { labels: [{ key: 'flag', operator: 'absent' }], fields: [{ field: 'spec.priority', operator: '>=', value: 5 }] } },
+  { model: things, namespace: 'second', selector: { labels: [], fields: [{ field: 'spec.tags', operator: 'in', values: ['red', 'blue'] }, { field: 'spec.category', operator: 'notIn', values: ['c-1'] }] } },
+  { model: notes },
+  { model: notes, selector: { labels: [{ key: 'team', operator: 'exists' }], fields: [{ field: 'spec.category', operator: 'prefix', value: 'c-' }] }, asEventStream: true },
+  { model: fleeting },
+];
+
+/** Everybody who talks to the servers. */
+export class Crowd {
+  readonly book = new OperationBook();
+  readonly operator: FaultClient;
+  readonly writers: readonly Writer[];
+  readonly readers: readonly Reader[];
+  readonly watchers: readonly Watcher[];
+  readonly #clients: FaultClient[] = [];
+
+  constructor({ targets, token, random }: { targets: readonly [Target, ...Target[]]; token: string; random: Random }) {
+    const { book } = this;
+    const client = (id: number): FaultClient => {
+      const made = new FaultClient({ id, targets, token, random: random.fork(`client ${id}`), book });
+      this.#clients.push(made);
+      return made;
+    };
+    this.operator = client(operatorId);
+    this.writers = Array.from({ length: writerCount }, (_, i) => new Writer(client(i + 1)));
+    this.readers = Array.from({ length: readerCount }, (_, i) => new Reader(client(firstReader + i)));
+    this.watchers = watched.map(({ model, namespace = '', selector = everything, asEventStream }, i) =>
+      new Watcher({ client: client(firstWatcher + i), model, namespace, selector, ...(asEventStream === undefined ? {} : { asEventStream }) }));
+  }
+
+  start(): void {
+    for (const one of [...this.watchers, ...this.writers, ...this.readers]) one.start();
+  }
+
+  /** Resolves when nobody but the watchers has a request under way. */
+  async settle(): Promise<void> {
+    await Promise.all([...this.writers, ...this.readers].map((one) => one.stop()));
+  }
+
+  async stop(): Promise<void> {
+    await this.settle();
+    await Promise.all(this.watchers.map((watcher) => watcher.stop()));
+    for (const { api } of this.#clients) api.close();
+  }
+}

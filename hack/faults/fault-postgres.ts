@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process';
+import { mkdir, readdir, readFile, stat, statfs, writeFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
+import { until } from './until.ts';
+
+const run = promisify(execFile);
+/** Room for a run and its dead rows, and little enough to be filled within a second. */
+const smallDiskSize = '320m';
+const database = 'svc';
+/** The servers' user: no superuser, as in production, so that the last connections are kept for us. */
+const serverRole = 'app';
+
+export interface Backend {
+  pid: number;
+  /** Which server it serves. */
+  application: string;
+  query: string;
+}
+
+/** A PostgreSQL of the run's own, with durable settings; where we are root, the servers' tables lie on a small disk in memory, which can be filled. */
+export class FaultPostgres {
+  readonly #embedded: EmbeddedPostgres;
+  readonly #pgdata: string;
+  readonly #smallDisk: string | undefined;
+
+  /** `folder` is ours. */
+  static async start(folder: string): Promise<FaultPostgres> {
+    const dataDir = join(folder, 'postgres');
+    const embedded = await EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' } });
+    const home = (await readdir(dataDir)).find((name) => /^pgdata-\d+$/.test(name));
+    if (home === undefined) {
+      await embedded.stop();
+      throw new Error(`PostgreSQL keeps its data outside of ${dataDir}: choose a folder it can enter`);
+    }
+    const pgdata = join(dataDir, home);
+    const postgres = new FaultPostgres(embedded, pgdata, await mountSmallDisk(join(folder, 'small-disk'), pgdata));
+    try {
+      await postgres.#prepare();
+      return postgres;
+    } catch (error) {
+      await postgres.stop();
+      throw error;
+    }
+  }
+
+  private constructor(embedded: EmbeddedPostgres, pgdata: string, smallDisk: string | undefined) {
+    this.#embedded = embedded;
+    this.#pgdata = pgdata;
+    this.#smallDisk = smallDisk;
+  }
+
+  get socketPath(): string {
+    return `${this.#embedded.connection.host ?? ''}/.s.PGSQL.${this.#embedded.connection.port ?? 5432}`;
+  }
+
+  /** Of our own sessions, which no proxy stands before. */
+  get connection(): pg.ClientConfig {
+    return { ...this.#embedded.connection, database };
+  }
+
+  get hasSmallDisk(): boolean {
+    return this.#smallDisk !== undefined;
+  }
+
+  /** How a server connects through a proxy. */
+  url(port: number, application: string): string {
+    return `postgres://${serverRole}@127.0.0.1:${port}/${database}?application_name=${application}`;
+  }
+
+  /** A session of our own, past every proxy and limit; the caller ends it. Never throws later: a lost one fails its next query. */
+  async connect(user?: 'server'): Promise<pg.Client> {
+    const client = new pg.Client({
+      ...this.connection,
+      application_name: 'faults',
+      connectionTimeoutMillis: 5_000,
+      ...(user === undefined ? {} : { user: serverRole }),
+    });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+
+  /** One statement in a session of its own. */
+  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const client = await this.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** The servers' sessions. */
+  backends(): Promise<Backend[]> {
+    return this.query<Backend & pg.QueryResultRow>(
+      "SELECT pid, application_name AS application, query FROM pg_stat_activity WHERE usename = $1 AND application_name LIKE 'replica-%'",
+      [serverRole],
+    );
+  }
+
+  async postmasterPid(): Promise<number> {
+    return Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
+  }
+
+  /** The postmaster and all its processes. */
+  async processes(): Promise<number[]> {
+    const postmaster = await this.postmasterPid();
+    return [postmaster, ...(await childrenOf(postmaster))];
+  }
+
+  /** As if the machine had lost power, but for the disk's own memory: it comes up again by itself. */
+  async killEverything(): Promise<void> {
+    const pids = await this.processes();
+    for (const pid of pids) kill(pid, 'SIGKILL');
+    await this.answers(pids[0]);
+  }
+
+  /** SIGINT: clients are cut off. SIGQUIT: at once, with recovery at the next start. It comes up again by itself. */
+  async restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+    const postmaster = await this.postmasterPid();
+    kill(postmaster, signal);
+    await this.answers(postmaster);
+  }
+
+  /** Resolves when it answers, as another process than `before`. */
+  async answers(before = 0): Promise<void> {
+    await until('PostgreSQL answers', 60_000, async () => {
+      await this.query('SELECT 1');
+      return (await this.postmasterPid()) !== before;
+    });
+  }
+
+  /** Leaves no byte on the small disk. */
+  async fillSmallDisk(): Promise<void> {
+    const folder = this.#smallDisk ?? '';
+    const { bavail, bsize } = await statfs(folder);
+    const piece = Buffer.alloc(1 << 20);
+    for (let left = bavail * bsize, i = 0; left > 0; left -= piece.length, i += 1) {
+      await writeFile(join(folder, 'filler', String(i)), piece.subarray(0, Math.min(left, piece.length))).catch(() => undefined);
+    }
+  }
+
+  async freeSmallDisk(): Promise<void> {
+    const folder = join(this.#smallDisk ?? '', 'filler');
+    for (const name of await readdir(folder)) await rm(join(folder, name));
+  }
+
+  async stop(): Promise<void> {
+    await this.#embedded.stop();
+    if (this.#smallDisk !== undefined) await run('umount', [this.#smallDisk]);
+  }
+
+  async #prepare(): Promise<void> {
+    const client = new pg.Client(this.#embedded.connection);
+    await client.connect();
+    try {
+      await client.query(`CREATE ROLE ${serverRole} LOGIN`);
+      if (this.#smallDisk !== undefined) await client.query(`CREATE TABLESPACE small LOCATION '${join(this.#smallDisk, 'tables')}'`);
+      await client.query(`CREATE DATABASE ${database} OWNER ${serverRole} TEMPLATE template0${this.#smallDisk === undefined ? '' : ' TABLESPACE small'}`);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+/** A signal to a process that may be gone by now. */
+export function kill(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+async function childrenOf(parent: number): Promise<number[]> {
+  const text = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8').catch(() => '');
+  return text.split(' ').filter(Boolean).map(Number);
+}
+
+/** Undefined where this machine does not let us. */
+async function mountSmallDisk(folder: string, pgdata: string): Promise<string | undefined> {
+  const { uid, gid } = await stat(pgdata);
+  try {
+    await mkdir(folder);
+    await run('mount', ['-t', 'tmpfs', '-o', `size=${smallDiskSize},mode=0755`, 'faults', folder]);
+  } catch {
+    return undefined;
+  }
+  await mkdir(join(folder, 'filler'));
+  await run('install', ['-d', '-m', '0700', '-o', String(uid), '-g', String(gid), join(folder, 'tables')]);
+  return folder;
+}

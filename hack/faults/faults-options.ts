@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+import { faults } from './kinds/fault-table.ts';
+import type { Fault } from './fault.ts';
+
+export interface FaultsOptions {
+  seed: number;
+  /** Of one round; every kind comes once, however long that takes. */
+  seconds: number;
+  /** Whole rounds, each on a fresh database, until so much time is over; 0 for one round. */
+  hours: number;
+  kinds: readonly Fault[];
+  /** Two kinds at a time. */
+  pairs: boolean;
+  isList: boolean;
+  /** Leave logs, history and data where they are. */
+  isKept: boolean;
+  summaryFile?: string;
+}
+
+export const usage = `Usage: make faults ARGS='...'
+  --seed=N          decides the work and the order of faults; default: by chance, and printed first
+  --seconds=180     how long a round lasts; every kind is tried once, however long that takes
+  --hours=1         round after round with the next seeds, from the second on two faults at a time
+  --faults=a,b      only these kinds
+  --pairs           two kinds at a time
+  --list            print the kinds, and end
+  --keep            keep the folder with logs, history and data
+  --summary=FILE    write how many checks passed and failed, for CI
+`;
+
+/** Throws an Error that says what is wrong. */
+export function parseFaultsOptions(args: string[]): FaultsOptions {
+  const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  const { values } = parseArgs({ args, options: { seed: text, seconds: text, hours: text, faults: text, pairs: flag, list: flag, keep: flag, summary: text } });
+  return {
+    seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : whole('seed', values.seed),
+    seconds: positive('seconds', values.seconds ?? '180'),
+    hours: values.hours === undefined ? 0 : positive('hours', values.hours),
+    kinds: values.faults === undefined ? faults : values.faults.split(',').map(kindOf),
+    pairs: values.pairs ?? false,
+    isList: values.list ?? false,
+    isKept: values.keep ?? false,
+    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+  };
+}
+
+function kindOf(name: string): Fault {
+  const found = faults.find((fault) => fault.name === name);
+  if (found === undefined) throw new Error(`there is no fault ${name}; --list names them`);
+  return found;
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a positive number, not ${text}`);
+  return value;
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not ${text}`);
+  return value;
+}

@@ -1,0 +1,67 @@
+import type { Arena } from '../arena.ts';
+import type { Fault } from '../fault.ts';
+import { kill, type Backend } from '../fault-postgres.ts';
+import type { Random } from '../random.ts';
+import { pausing } from './pausing.ts';
+
+const frozenMs = 5000;
+
+/** The sessions through which batches are written. */
+export function isWriter({ query }: Backend): boolean {
+  return query.startsWith('WITH input_0');
+}
+
+function isListener({ query }: Backend): boolean {
+  return query.startsWith('LISTEN') || query === 'SELECT 1';
+}
+
+async function chooseBackend({ postgres }: Arena, random: Random, wanted: (backend: Backend) => boolean): Promise<number | undefined> {
+  return random.shuffled((await postgres.backends()).filter(wanted))[0]?.pid;
+}
+
+function killed(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
+  return {
+    name,
+    intent: `A session of PostgreSQL that ${whose} is killed (SIGKILL): PostgreSQL throws out everybody and recovers; unknown outcomes are resolved.`,
+    holdMs: 500,
+    inject: async (arena, random) => {
+      const pid = await chooseBackend(arena, random, wanted);
+      if (pid !== undefined) kill(pid, 'SIGKILL');
+      return () => arena.postgres.answers();
+    },
+  };
+}
+
+function frozen(name: string, whose: string, wanted: (backend: Backend) => boolean): Fault {
+  return {
+    name,
+    intent: `A session of PostgreSQL that ${whose} stands still for 5 s (SIGSTOP), with whatever it has locked: who waits for it goes on afterwards.`,
+    holdMs: frozenMs,
+    inject: async (arena, random) => {
+      const pid = await chooseBackend(arena, random, wanted);
+      if (pid === undefined) return undefined;
+      kill(pid, 'SIGSTOP');
+      return () => void kill(pid, 'SIGCONT');
+    },
+  };
+}
+
+/** Ends sessions again and again, in order and without a crash. */
+function terminated(name: string, intent: string, condition: string): Fault {
+  return {
+    name,
+    intent,
+    inject: async ({ postgres }) =>
+      pausing(150, () => postgres.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND (${condition})`)),
+  };
+}
+
+export const backendFaults: readonly Fault[] = [
+  killed('kill-writing-backend', 'writes batches', isWriter),
+  killed('kill-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
+  frozen('freeze-writing-backend', 'writes batches', isWriter),
+  frozen('freeze-reading-backend', 'reads', (backend) => !isWriter(backend) && !isListener(backend)),
+  terminated('terminate-writers', 'The sessions that write are ended in the middle of their statements, over and over.', "query LIKE 'WITH input_0%'"),
+  terminated('terminate-listeners', 'The sessions that listen for notifications are ended: news arrives without them.', "query LIKE 'LISTEN%' OR query = 'SELECT 1'"),
+  terminated('terminate-everything', 'Every session of the servers is ended, over and over.', 'true'),
+];

@@ -1,0 +1,72 @@
+import type pg from 'pg';
+import type { Arena } from '../arena.ts';
+import type { Fault } from '../fault.ts';
+import { pausing } from './pausing.ts';
+import { group, notes, things, type SampleModel } from '../workload/sample-models.ts';
+
+/** PostgreSQL's name of a model's table. */
+async function tableOf({ postgres }: Arena, { plural }: SampleModel): Promise<string> {
+  const [row] = await postgres.query<{ id: number }>('SELECT id FROM platform.models WHERE api_group = $1 AND resource = $2', [group, plural]);
+  return `platform.m_${row?.id ?? 0}`;
+}
+
+/** A transaction of someone else, open until it is healed. */
+function held(name: string, intent: string, begin: (session: pg.Client, arena: Arena) => Promise<unknown>, holdMs = 3000): Fault {
+  return {
+    name,
+    intent,
+    holdMs,
+    inject: async (arena) => {
+      const session = await arena.postgres.connect();
+      await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+      await session.query("SET LOCAL lock_timeout = '5s'");
+      await begin(session, arena).catch(() => undefined);
+      return async () => {
+        await session.query('ROLLBACK').catch(() => undefined);
+        await session.end().catch(() => undefined);
+      };
+    },
+  };
+}
+
+export const lockFaults: readonly Fault[] = [
+  held('rows-locked', 'A transaction of someone else holds the hot rows: writes of others go on.', async (session, arena) => {
+    await session.query(`SELECT FROM ${await tableOf(arena, things)} WHERE name LIKE 'hot-%' FOR UPDATE`);
+  }),
+  held('revisions-locked', 'Someone else holds the lock under which revisions are given out, for longer than a statement waits for it: writes wait, and are tried again.', (session) => session.query('SELECT pg_advisory_xact_lock(815)'), 6500),
+  held('old-snapshot', 'A transaction of someone else keeps an old snapshot: nothing waits for it.', (session) => session.query('SELECT count(*) FROM platform.change_log'), 4000),
+  held('table-locked', "A model's table is locked by an administrator's statement: other models go on.", async (session, arena) => {
+    await session.query(`LOCK TABLE ${await tableOf(arena, notes)} IN ACCESS EXCLUSIVE MODE`);
+  }),
+  {
+    name: 'vacuum-full',
+    intent: "An administrator rewrites a model's table and the log (VACUUM FULL), over and over.",
+    inject: async (arena) => pausing(500, async () => {
+      await arena.postgres.query(`VACUUM FULL ${await tableOf(arena, things)}`);
+      await arena.postgres.query('VACUUM FULL platform.change_log');
+    }),
+  },
+  {
+    name: 'deadlocks',
+    intent: 'Transactions of someone else lock rows and revisions in another order than the servers do: PostgreSQL ends one or the other, and the write is tried again.',
+    holdMs: 3000,
+    inject: async (arena) => {
+      const table = await tableOf(arena, things);
+      return pausing(100, () => lockBackwards(arena, table));
+    },
+  },
+];
+
+/** Holds the lock of revisions, which the servers take last, until they wait for it, and goes for the rows, which they take first. */
+async function lockBackwards({ postgres }: Arena, table: string): Promise<void> {
+  const session = await postgres.connect();
+  try {
+    await session.query('BEGIN');
+    await session.query("SET LOCAL lock_timeout = '2s'");
+    await session.query('SELECT pg_advisory_xact_lock(815), pg_sleep(0.1)');
+    await session.query(`SELECT FROM ${table} ORDER BY name DESC FOR UPDATE`);
+    await session.query('COMMIT');
+  } finally {
+    await session.end().catch(() => undefined);
+  }
+}

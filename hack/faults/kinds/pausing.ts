@@ -1,0 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Heal } from '../fault.ts';
+
+/** Does something over and over until it is healed; a failure is part of the fault. */
+export function pausing(everyMs: number, work: () => Promise<unknown>): Heal {
+  const ending = new AbortController();
+  const running = (async () => {
+    while (!ending.signal.aborted) {
+      await work().catch(() => undefined);
+      await delay(everyMs);
+    }
+  })();
+  return async () => {
+    ending.abort();
+    await running;
+  };
+}

@@ -1,0 +1,79 @@
+import { kill } from '../fault-postgres.ts';
+import type { Fault } from '../fault.ts';
+
+export const postgresFaults: readonly Fault[] = [
+  {
+    name: 'kill-postgres',
+    intent: 'All processes of PostgreSQL are killed at once (SIGKILL): it recovers from its log, and nothing that was acknowledged or seen is gone.',
+    holdMs: 0,
+    inject: async ({ postgres }) => postgres.killEverything(),
+  },
+  {
+    name: 'immediate-shutdown',
+    intent: 'PostgreSQL is stopped without finishing anything (SIGQUIT), and recovers at its start.',
+    holdMs: 0,
+    inject: async ({ postgres }) => postgres.restart('SIGQUIT'),
+  },
+  {
+    name: 'fast-restart',
+    intent: 'PostgreSQL is restarted as an administrator does it (SIGINT): everybody is thrown out.',
+    holdMs: 0,
+    inject: async ({ postgres }) => postgres.restart('SIGINT'),
+  },
+  {
+    name: 'postgres-away',
+    intent: 'PostgreSQL is killed and cannot be reached for 4 s after it is back: servers stay up, and go on when it is there.',
+    holdMs: 4000,
+    inject: async ({ postgres, replicas }) => {
+      await Promise.all(replicas.map(({ proxy }) => proxy.setMode({ type: 'refused' })));
+      await postgres.killEverything();
+      return async () => void (await Promise.all(replicas.map(({ proxy }) => proxy.setMode({ type: 'open' }))));
+    },
+  },
+  {
+    name: 'freeze-postgres',
+    intent: 'PostgreSQL as a whole stands still for 3 s (SIGSTOP): requests wait.',
+    holdMs: 3000,
+    inject: async ({ postgres }) => {
+      const pids = await postgres.processes();
+      for (const pid of pids) kill(pid, 'SIGSTOP');
+      return () => pids.forEach((pid) => kill(pid, 'SIGCONT'));
+    },
+  },
+  {
+    name: 'pool-exhausted',
+    intent: 'Strangers take every connection PostgreSQL has, and the servers lose theirs: they answer 503 and recover.',
+    inject: async ({ postgres }) => {
+      const strangers: Awaited<ReturnType<typeof postgres.connect>>[] = [];
+      const take = async (): Promise<void> => {
+        for (let i = 0; i < 200; i += 1) strangers.push(await postgres.connect('server'));
+      };
+      await take().catch(() => undefined);
+      await postgres.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%' AND random() < 0.5");
+      await take().catch(() => undefined);
+      return async () => void (await Promise.all(strangers.map((stranger) => stranger.end().catch(() => undefined))));
+    },
+  },
+  {
+    name: 'statement-timeouts',
+    intent: 'The database ends every statement after 3 ms where a session does not say otherwise: requests may fail, nothing is half done.',
+    inject: async ({ postgres }) => {
+      const reconnect = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'replica-%'";
+      await postgres.query("ALTER ROLE app SET statement_timeout = '3ms'");
+      await postgres.query(reconnect);
+      return async () => {
+        await postgres.query('ALTER ROLE app RESET statement_timeout');
+        await postgres.query(reconnect);
+      };
+    },
+  },
+  {
+    name: 'disk-full',
+    intent: 'The disk of the tables is full: writes are refused, reads go on, and writes go on when there is room again.',
+    unavailable: ({ postgres }) => (postgres.hasSmallDisk ? undefined : 'a small disk can only be mounted by root'),
+    inject: async ({ postgres }) => {
+      await postgres.fillSmallDisk();
+      return () => postgres.freeSmallDisk();
+    },
+  },
+];

@@ -1,0 +1,68 @@
+import type { Fault } from '../fault.ts';
+import type { Replica } from '../replica.ts';
+
+const frozenMs = 5000;
+const steppedMs = 600_000;
+
+/** Starts those that ended; resolves when they are ready. */
+export async function revive(...replicas: readonly Replica[]): Promise<void> {
+  for (const replica of replicas) replica.launch();
+  await Promise.all(replicas.map((replica) => replica.ready()));
+}
+
+/** A step of the wall clock of one server, there and back. */
+function clockStep(name: string, words: string, aheadMs: number): Fault {
+  return {
+    name,
+    intent: `The wall clock of one server is ten minutes ${words} for a while: nothing waits for it, and no order depends on it.`,
+    inject: async ({ replicas }, random) => {
+      const replica = random.pick(replicas);
+      replica.setClock(aheadMs);
+      return () => replica.setClock(0);
+    },
+  };
+}
+
+export const replicaFaults: readonly Fault[] = [
+  {
+    name: 'kill-server',
+    intent: 'One server is killed (SIGKILL) in the middle of its batches: what it acknowledged is there, the rest is there once or not at all.',
+    holdMs: 1000,
+    inject: async ({ replicas }, random) => {
+      const replica = random.pick(replicas);
+      await replica.end('SIGKILL');
+      return () => revive(replica);
+    },
+  },
+  {
+    name: 'kill-both-servers',
+    intent: 'Both servers are killed at once: there is nothing but the database to begin anew from.',
+    holdMs: 500,
+    inject: async ({ replicas }) => {
+      await Promise.all(replicas.map((replica) => replica.end('SIGKILL')));
+      return () => revive(...replicas);
+    },
+  },
+  {
+    name: 'end-server',
+    intent: 'One server is asked to end (SIGTERM): it finishes what it began, ends its watches with a bookmark, and exits in time.',
+    holdMs: 500,
+    inject: async ({ replicas }, random) => {
+      const replica = random.pick(replicas);
+      if (!(await replica.end('SIGTERM'))) throw new Error(`${replica.name} did not end as it should`);
+      return () => revive(replica);
+    },
+  },
+  {
+    name: 'freeze-server',
+    intent: 'One server stands still for 5 s (SIGSTOP), with statements and locks under way: the other goes on, and the first catches up.',
+    holdMs: frozenMs,
+    inject: async ({ replicas }, random) => {
+      const replica = random.pick(replicas);
+      replica.signal('SIGSTOP');
+      return () => replica.signal('SIGCONT');
+    },
+  },
+  clockStep('clock-ahead', 'fast', steppedMs),
+  clockStep('clock-back', 'slow', -steppedMs),
+];

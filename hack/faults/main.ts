@@ -1,0 +1,85 @@
+/**
+ * Breaks whatever a server stands on while clients write, read and watch, and holds what they were told to the log: `make faults`.
+ * See docs/reliability.md.
+ */
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkHistory } from './checker/check-history.ts';
+import { parseFaultsOptions, usage, type FaultsOptions } from './faults-options.ts';
+import { heading, outcomeLine, verdictText } from './report.ts';
+import { runRound, untried, type RoundResult } from './round.ts';
+import { sampleModels } from './workload/sample-models.ts';
+
+interface Score {
+  kinds: Set<string>;
+  operations: number;
+  events: number;
+  violations: number;
+  passed: number;
+  failed: number;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** One round and its verdict. */
+async function tryRound(options: FaultsOptions, { seed, pairs }: { seed: number; pairs: boolean }, score: Score): Promise<void> {
+  print(`seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; again with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`);
+  const result = await runRound({ ...options, seed, pairs, onFault: (outcome) => print(outcomeLine(outcome)) });
+  const verdict = checkHistory(result.history);
+  const missing = untried(result.outcomes, options.kinds);
+  const skipped = new Set(result.outcomes.filter((outcome) => outcome.skipped !== undefined).flatMap(({ names }) => names.split(' + ')));
+  for (const { name } of missing) if (!skipped.has(name)) result.problems.push(`${name} was not tried`);
+  for (const verb of ['create', 'update', 'patch', 'delete', 'deleteCollection', 'get', 'list']) {
+    if ((verdict.statistics[`operations ${verb} ok`] ?? 0) === 0) result.problems.push(`no ${verb} succeeded: the run proves too little`);
+  }
+  print(verdictText(verdict, result));
+  const violations = Object.values(verdict.counts).reduce((sum, count) => sum + count, 0);
+  for (const { name } of options.kinds) if (!missing.some((fault) => fault.name === name)) score.kinds.add(name);
+  score.operations += result.operations;
+  score.events += result.events;
+  score.violations += violations;
+  score.passed += result.outcomes.filter(({ failures, skipped: why }) => failures.length === 0 && why === undefined).length;
+  score.failed += violations + result.problems.length;
+  if (options.isKept || violations + result.problems.length > 0) keep(result, verdict);
+  else rmSync(result.folder, { recursive: true, force: true });
+}
+
+/** Everything that is needed to find out what happened. */
+function keep({ folder, history }: RoundResult, verdict: object): void {
+  writeFileSync(join(folder, 'history.json'), JSON.stringify(history));
+  writeFileSync(join(folder, 'verdict.json'), JSON.stringify(verdict, undefined, 1));
+  print(`\nlogs, history and verdict are in ${folder}`);
+}
+
+async function main(args: string[]): Promise<number> {
+  let options: FaultsOptions;
+  try {
+    options = parseFaultsOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  if (options.isList) {
+    for (const { name, intent } of options.kinds) print(`${name.padEnd(24)} ${intent}`);
+    return 0;
+  }
+  if (process.platform !== 'linux') {
+    process.stderr.write('The faults are made with signals, /proc and tmpfs, and need Linux.\n');
+    return 2;
+  }
+  const score: Score = { kinds: new Set(), operations: 0, events: 0, violations: 0, passed: 0, failed: 0 };
+  const deadline = performance.now() + options.hours * 3_600_000;
+  let round = 0;
+  do {
+    await tryRound(options, { seed: options.seed + round, pairs: options.pairs || round > 0 }, score);
+    round += 1;
+  } while (performance.now() < deadline);
+  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify({ passed: score.passed, failed: score.failed }));
+  print(`\n${score.failed === 0 ? 'everything held' : `${score.failed} FAILED`}`);
+  print(`faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`);
+  return score.failed === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises';
+
+/** Lines that say that something is wrong with the program itself, rather than with what it was put through. */
+export async function wrongLines(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8');
+  return text.split('\n').filter((line) => line !== '' && isWrong(line));
+}
+
+/** A start that found no database says so in one sentence; a fault of the program has a stack beside it. */
+const startFailure = /^svc: (?!The start failed)/;
+
+function isWrong(line: string): boolean {
+  if (startFailure.test(line)) return false;
+  const level = levelOf(line);
+  return level === undefined || level === 'error' || level === 'fatal';
+}
+
+/** Undefined for what is no line of the log: a stack on stderr, say. */
+function levelOf(line: string): string | undefined {
+  try {
+    const { level } = JSON.parse(line) as { level?: unknown };
+    return typeof level === 'string' ? level : undefined;
+  } catch {
+    return undefined;
+  }
+}
