@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench plans clean
+.PHONY: help run build lint test verify bench plans holds clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -19,8 +19,17 @@ test: node_modules ## all tests, on a PostgreSQL of their own
 verify: node_modules ## types, lint, arrows between wings, lock file, and the documentation, executed
 	npm run verify
 
-bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--only=get --seconds=2')
+bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--quick', '--only=get', '--large=1000000')
 	node --import tsx hack/bench/main.ts $(ARGS)
+
+faults: build ## break everything under load and hold the histories to the log (ARGS='--seed=7', '--hours=1', '--list')
+	node --import tsx hack/faults/main.ts $(ARGS)
+
+fuzz: build ## hostile requests by the hundred thousand (ARGS='--seconds=600', '--seed=7')
+	node --import tsx hack/fuzz/main.ts $(ARGS)
+
+holds: build ## how long the worst inputs hold the event loop
+	node --import tsx hack/holds/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list-plans

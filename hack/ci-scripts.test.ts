@@ -57,11 +57,16 @@ describe('the summary of CI', () => {
     { reason: 'a suite could not be loaded', verify, jest: { ...jest, numRuntimeErrorTestSuites: 1, success: false }, line: '16 passed, 1 failed\n', code: 1 },
     { reason: 'jest failed otherwise', verify, jest: { ...jest, success: false }, line: '16 passed, 1 failed\n', code: 1 },
     { reason: 'a broken report', verify, jest: '{', line: '6 passed, 1 failed\n', code: 1 },
+    { reason: 'a run of faults with a violation', verify: { passed: 21, failed: 1 }, jest, line: '31 passed, 1 failed\n', code: 1 },
     { reason: 'a report of something else', verify: {}, jest, line: '10 passed, 1 failed\n', code: 1 },
   ];
   test.each(cases)('$reason', async (each) => {
     const ran = await run('print-summary.mjs', write('verify.json', each.verify), write('jest.json', each.jest));
     expect(ran).toEqual({ code: each.code, output: each.line });
+  });
+
+  test('nothing at all is no success', async () => {
+    expect(await run('print-summary.mjs')).toEqual({ code: 1, output: '0 passed, 0 failed\n' });
   });
 
   test('a report that is missing', async () => {
