@@ -46,7 +46,7 @@ export async function startPlatform(options: Options, log: Logger): Promise<Plat
     server.serve(apiParts(options, { store, registry, tokens, metrics }));
     // Once more, so that it stops before what it uses.
     teardown.add('server', stopServer);
-    return { address, tokenFile, failed: store.rewound.then(() => 'the database was restored or failed over: what this process knows may never have happened'), stop: () => teardown.run() };
+    return { address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
     throw error;

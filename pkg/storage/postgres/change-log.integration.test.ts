@@ -87,4 +87,7 @@ test('a reader that has lost changes to compaction says so, and tells no more', 
   );
   await store.rewound;
   expect(told).toEqual([]);
+  // Nobody waits for what will not come.
+  await expect(store.changes.catchUp()).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(await store.changes.waitFor(Number.MAX_SAFE_INTEGER, 60_000)).toBe(false);
 });

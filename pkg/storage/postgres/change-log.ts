@@ -104,6 +104,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const { rows } = await this.#options.pool.query<{ newest: string }>({ name: 'newest', text: 'SELECT max(rev) AS newest FROM platform.change_log' });
     const newest = Number(rows[0]!.newest);
     while (this.#cursor < newest && !this.#stopped) await this.#read();
+    if (this.#cursor < newest) throw new StorageError('Unavailable', 'changes are no longer followed');
     return newest;
   }
 
@@ -206,6 +207,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
       if (isLost || rows[0]!.epoch !== this.#epoch || compacted > this.#cursor) {
         // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
+        this.#stopped = true;
+        for (const wake of this.#waiters) wake();
         this.#rewind();
         return;
       }
