@@ -42,6 +42,27 @@ test('four replicas at once run each step once, in the schema', async () => {
   expect(await migrate(first(), 'shelf', [built, raw])).toEqual([]);
 });
 
+test('a step that waits for who uses a table makes nobody else wait for long, and is made when they are done', async () => {
+  await migrate(first(), 'archive', [built, raw]);
+  const reader = await first().newClient();
+  const dump = await first().newClient();
+  await dump.query('BEGIN; LOCK TABLE archive.book IN ACCESS SHARE MODE');
+  const steps: Migration[] = [built, raw, { name: '0003_year', up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute() }];
+  const ran = migrate(first(), 'archive', steps);
+  const isWaiting = async (): Promise<boolean> => (await reader.query("SELECT FROM pg_locks WHERE NOT granted AND relation = 'archive.book'::regclass")).rowCount === 1;
+  while (!(await isWaiting()));
+  expect((await reader.query('SELECT title FROM archive.book')).rows).toEqual([]);
+  await dump.query('COMMIT');
+  expect(await ran).toEqual(['0003_year']);
+  await Promise.all([reader.end(), dump.end()]);
+});
+
+test('a step takes its time, whatever limit the user has', async () => {
+  const hurried = await Database.connect({ connection: { ...home.connection, options: '-c statement_timeout=100' }, log: silentLog });
+  expect(await migrate(hurried, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
+  await hurried.close();
+});
+
 test('schemas do not know of each other', async () => {
   expect(await migrate(first(), 'cellar', [built])).toEqual(['0001_books']);
 });

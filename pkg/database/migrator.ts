@@ -1,8 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 
 const LOCK_WAIT_MS = 10 * 60_000;
+/** For a table's lock, at a time: behind a statement that waits to change a table everybody else waits too. */
+const TABLE_LOCK_WAIT_MS = 200;
+const SHORTEST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
 
 /** One step of a schema, run once in its life and never changed afterwards. */
 export interface Migration {
@@ -20,6 +25,7 @@ type MigrationTables = { migration: { name: string } };
 /**
  * Brings a schema up to date and returns the names of the steps it ran; creates the schema where it is missing.
  * Any number of processes may do so at once: each step is one transaction under a lock that the others wait for, 10 minutes at most.
+ * For as long a step is tried again that has to wait for somebody who uses a table: a program that is running goes on meanwhile.
  * Throws DatabaseError when a step fails, with that step undone, and when the schema was migrated by a newer version of the program.
  */
 export async function migrate(database: Database, schema: string, migrations: readonly Migration[]): Promise<string[]> {
@@ -30,13 +36,30 @@ export async function migrate(database: Database, schema: string, migrations: re
   const done: string[] = [];
   try {
     for (;;) {
-      const name = await kysely.transaction().execute((transaction) => runNext(transaction, schema, migrations));
+      const name = await withLockRetries(() => kysely.transaction().execute((transaction) => runNext(transaction, schema, migrations)));
       if (name === undefined) return done;
       done.push(name);
     }
   } finally {
     await pool.end();
   }
+}
+
+async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + LOCK_WAIT_MS;
+  for (let pause = SHORTEST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLockTimeout(error) || performance.now() > deadline) throw error;
+      await delay(pause);
+    }
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  const { cause } = error as DatabaseError;
+  return ((error instanceof DatabaseError ? cause : error) as { code?: string } | undefined)?.code === '55P03';
 }
 
 async function runNext(transaction: Transaction<unknown>, schema: string, migrations: readonly Migration[]): Promise<string | undefined> {
@@ -54,9 +77,11 @@ async function runNext(transaction: Transaction<unknown>, schema: string, migrat
   return next.name;
 }
 
+/** A step may take as long as it does, whatever limit the user's role has. */
 async function lockSchema(transaction: Transaction<unknown>, schema: string): Promise<void> {
-  await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('search_path', ${schema}, true)`.execute(transaction);
+  await sql`SELECT set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true), set_config('statement_timeout', '0', true), set_config('search_path', ${schema}, true)`.execute(transaction);
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`svc migration of ${schema}`}, 0))`.execute(transaction);
+  await sql`SELECT set_config('lock_timeout', ${String(TABLE_LOCK_WAIT_MS)}, true)`.execute(transaction);
 }
 
 /** Asks before creating: a user without the right to create schemas may work in one made for it. */

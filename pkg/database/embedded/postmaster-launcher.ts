@@ -9,6 +9,7 @@ import { disownPidFile, isPostmaster, readPidFile } from './pid-file.ts';
 import { openPostgresLog, readLogTail } from './postgres-log.ts';
 import { adoptPostmaster, spawnPostmaster, type Postmaster } from './postmaster.ts';
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts';
+import { sharedBuffers } from './shared-buffers.ts';
 import { endSurvivors } from './survivors.ts';
 
 /** Replay of the log after a crash is bounded by max_wal_size; this is far beyond it. */
@@ -16,12 +17,12 @@ const READY_TIMEOUT_MS = 120_000;
 /** An orphan that is merely slow loses only time by being stopped and started again. */
 const ADOPT_TIMEOUT_MS = 3_000;
 
-/** Durable, small, and quiet: refused statements are told to whoever sent them and do not fill the disk. */
+/** Durable and quiet: refused statements are told to whoever sent them and do not fill the disk. */
 const DEFAULTS: Readonly<Record<string, string>> = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on',
-  shared_buffers: '128MB',
+  shared_buffers: sharedBuffers(),
   max_connections: '60',
   max_wal_size: '1GB',
   timezone: 'UTC',

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import type { Pool, QueryResult } from 'pg';
-import { Database, silentLog } from '#pkg/database/index';
+import { parseSort, builtinIndexes } from '#pkg/apimachinery/index';
+import { Database, Notifications, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { decodeBody } from '../body.ts';
 import type { Change } from '../change.ts';
 import type { StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
+import { ChangeLog } from './change-log.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { MatchBounds } from './match-bounds.ts';
 import { ObjectCounter } from './object-counter.ts';
+import { Peers } from './peers.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { TableCatalog } from './table-catalog.ts';
 
@@ -34,12 +38,40 @@ afterAll(async () => {
 /** The real pool, except that something happens before each statement after the first. */
 function interrupted(pool: Pool, between: () => Promise<void>): Pool {
   let statements = 0;
-  const query = async (...args: unknown[]): Promise<QueryResult> => {
+  return delayed(pool, async () => {
     statements += 1;
     if (statements > 1) await between();
+  });
+}
+
+/** The real pool, except that something happens before each statement. */
+function delayed(pool: Pool, before: () => Promise<void>): Pool {
+  const query = async (...args: unknown[]): Promise<QueryResult> => {
+    await before();
     return (pool.query as unknown as (...all: unknown[]) => Promise<QueryResult>).apply(pool, args);
   };
   return Object.assign(Object.create(pool) as Pool, { query });
+}
+
+/** Another replica's reader of the log. */
+async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; stop: () => Promise<void> }> {
+  const notifications = new Notifications({ database, log: silentLog });
+  await notifications.start();
+  const peers = new Peers({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
+  const log = new ChangeLog({ pool, notifications, catalog: new TableCatalog(database.pool), peers, log: silentLog, ownsFiles: false });
+  await log.start();
+  return {
+    log,
+    stop: async () => {
+      await log.stop();
+      await notifications.stop();
+    },
+  };
+}
+
+/** Draws a revision that no row will have. */
+async function failToWrite(name: string): Promise<void> {
+  await expect(store.write(createOf(model, sampleObject(name)))).rejects.toMatchObject({ code: 'AlreadyExists' });
 }
 
 async function update(from: StoredObject, spec: Record<string, string>): Promise<StoredObject> {
@@ -76,13 +108,76 @@ test('the cursor is a revision that every other process comes to know: never one
   expect(told.map(({ revision }) => revision)).toEqual([next.revision]);
 });
 
+test('a sorted chunk takes the order from columns: of rows that did not change it reads no body', async () => {
+  const sort = parseSort(['metadata.creationTimestamp,desc', 'metadata.namespace'], builtinIndexes);
+  const selector = { labels: [{ key: 'sorted', operator: 'Exists' as const }], fields: [] };
+  const days = Array.from({ length: 9 }, (_, i) => `2026-04-0${9 - i}T00:00:00Z`);
+  const stored = await Promise.all(days.map((created, i) => store.write(createOf(model, sampleObject(`sorted-${i}`, { created, labels: { sorted: '' } })))));
+  const first = await store.chunk(resourceOf(model), { selector, sort, limit: 2 });
+  await update(stored[4]!, { changed: 'yes' });
+  const { id } = await new TableCatalog(database.pool).get(resourceOf(model));
+  await database.pool.query(`UPDATE platform.m_${id} SET body = 'none' WHERE name = 'sorted-3' OR name = 'sorted-5'`);
+  const second = await store.chunk(resourceOf(model), { selector, sort, limit: 4, after: first.next! });
+  const third = await store.chunk(resourceOf(model), { selector, sort, limit: 4, after: second.next! });
+  expect([first, second, third].map(({ items }) => items.map(({ name }) => name))).toEqual([[0, 1], [2, 3, 4, 5], [6, 7, 8]].map((chunk) => chunk.map((i) => `sorted-${i}`)));
+  expect(third.next).toBeUndefined();
+});
+
+test('whoever was told everything loses nothing to compaction, also where the last revisions were drawn in vain', async () => {
+  await store.write(createOf(model, sampleObject('last')));
+  let gate = Promise.resolve();
+  const { log, stop } = await openLog(delayed(database.pool, () => gate));
+  const at = await log.catchUp();
+  await failToWrite('last');
+  let open = (): void => {};
+  gate = new Promise((resolve) => (open = resolve));
+  const next = await store.write(createOf(model, sampleObject('next-after-last')));
+  await store.compact({ minAge: 0, maxSize: 1e12, claimAge: 0 });
+  open();
+  expect(await log.catchUp()).toBe(next.revision);
+  expect((await store.changes.read(resourceOf(model), at)).changes.map(({ revision }) => revision)).toEqual([next.revision]);
+  await stop();
+});
+
+test('history that was declared void is told for as long as it is there', async () => {
+  const { log, stop } = await openLog();
+  const told: string[] = [];
+  log.subscribe((changes) => told.push(...changes.map(({ name }) => name)));
+  const newest = await insertLate('one', 'compacted = kept.rev');
+  expect(await log.catchUp()).toBe(newest);
+  expect(told).toEqual(['one']);
+  await stop();
+});
+
+test('a reader whose changes are gone knows, though a claim keeps the row that it was told last', async () => {
+  const { log, stop } = await openLog();
+  await database.pool.query(
+    "INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) SELECT 'u', 'POST', '/', 'spared', 'h', max(rev) FROM platform.change_log",
+  );
+  await insertLate('two', 'compacted = kept.rev - 1');
+  await log.rewound;
+  await stop();
+});
+
+/** A change of another process, after a revision drawn in vain, and what happens to `meta` with it. */
+async function insertLate(name: string, meta: string): Promise<number> {
+  const { rows } = await database.pool.query<{ rev: string }>(
+    `WITH kept AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, new)
+       SELECT nextval('platform.revision'), 2, 1, 'C', '', $1, '{}' FROM (SELECT nextval('platform.revision')) gone RETURNING rev)
+     UPDATE platform.meta SET ${meta} FROM kept RETURNING kept.rev`,
+    [name],
+  );
+  return Number(rows[0]!.rev);
+}
+
 test('a reader that has lost changes to compaction says so, and tells no more', async () => {
   const told: Change[] = [];
   await store.changes.catchUp();
   store.changes.subscribe((changes) => told.push(...changes));
   await database.pool.query(
     `WITH gone AS (SELECT nextval('platform.revision') AS rev), kept AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, new)
-       SELECT nextval('platform.revision'), 2, 1, 'C', '', 'late', '{}' FROM gone)
+       SELECT nextval('platform.revision'), 2, 1, 'C', '', 'late', '{}' FROM gone),
+       removed AS (DELETE FROM platform.change_log)
      UPDATE platform.meta SET compacted = gone.rev FROM gone`,
   );
   await store.rewound;

@@ -41,7 +41,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #last: { revision: number; mark: string | null } = { revision: 0, mark: null };
   #reading: Promise<void> | undefined;
   #again = false;
-  #checking: Promise<void> | undefined;
+  /** One look after the other. */
+  #checking = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void)[] = [];
   #stopped = false;
@@ -162,7 +163,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   /** Behind a new connection may be another server: a standby that took over, or a restored copy. */
   #reconnected(): void {
-    this.#checking = checkEpoch(this.#options)
+    this.#checking = this.#checking
+      .then(() => checkEpoch(this.#options))
       .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the epoch could not be checked'))
       .then(() => this.#wake());
   }
@@ -203,9 +205,12 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor, known.revision] });
       if (this.#stopped) return;
       const compacted = Number(rows[0]!.compacted);
-      const isLost = known.revision > compacted && rows[0]!.known_mark !== known.mark;
+      const isThere = rows[0]!.known_mark === known.mark;
+      const isLost = known.revision > compacted && !isThere;
+      // What is declared void goes a little later: as long as it is there, it is told.
+      const isGone = compacted > this.#cursor && (!isThere || rows[0]!.known_spared);
       if (isLost) await leaveEpoch(this.#options, { epoch: this.#epoch, revision: known.revision });
-      if (isLost || rows[0]!.epoch !== this.#epoch || compacted > this.#cursor) {
+      if (isLost || rows[0]!.epoch !== this.#epoch || isGone) {
         // Changes that were never told are gone: what was derived from the feed cannot be mended, only made anew.
         this.#stopped = true;
         for (const wake of this.#waiters) wake();

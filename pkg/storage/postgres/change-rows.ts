@@ -19,8 +19,15 @@ function readText(condition: string, header = ''): string {
     `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
   );
 }
-/** Takes the revision to read after, and that of a row whose mark is asked for. */
-export const readAll = readText('', `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark`);
+/**
+ * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
+ * where one that none names is still there, all after it are too.
+ */
+export const readAll = readText(
+  '',
+  `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
+    `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
+);
 /** Takes the revisions to read after and up to, and the model's number. */
 export const readModel = readText(' AND rev <= $2 AND model = $3');
 
@@ -29,6 +36,8 @@ export interface LogRow {
   epoch: number;
   /** Of the row that was asked for; null if it is not there. */
   known_mark: string | null;
+  /** It may be there for the sake of a claim only. Asked where history was declared void beyond the revision that is read after. */
+  known_spared: boolean;
   /** Rows found before large bodies cut them short. */
   page_rows: string | null;
   rev: string | null;

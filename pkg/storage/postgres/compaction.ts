@@ -79,12 +79,19 @@ export class Compactor {
     const bySize = await this.#size.excess(Number(compacted), Number(newest), maxSize);
     // Never the newest row.
     const upTo = Math.min(Math.max(byAge, bySize), Number(newest) - 1);
-    if (upTo <= Number(compacted)) return Number(compacted);
+    const last = await this.#lastRow(upTo);
+    if (last <= Number(compacted)) return Number(compacted);
     await this.#pool.query(
       `WITH locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock})) UPDATE platform.meta SET compacted = greatest(compacted, $1) FROM locked`,
-      [upTo],
+      [last],
     );
-    return upTo;
+    return last;
+  }
+
+  /** A revision that no write used is told to nobody: whoever is at the row before it has lost nothing, and is not to think so. 0 where there is none. */
+  async #lastRow(upTo: number): Promise<number> {
+    const { rows } = await this.#pool.query<{ rev: string | null }>('SELECT max(rev) AS rev FROM platform.change_log WHERE rev <= $1', [upTo]);
+    return Number(rows[0]!.rev ?? 0);
   }
 
   /** Spares what a claim still names, and does not look at it again. */

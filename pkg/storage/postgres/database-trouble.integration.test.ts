@@ -58,6 +58,17 @@ test.each<[string, string, StorageErrorCode]>([
   expect(await store.get(resource, { namespace: '', name: `${name}-0` })).toBeUndefined();
 });
 
+test('the server gives up each statement before its answer is given up: nothing piles up behind a lock', async () => {
+  const pools: Parameters<Database['newPool']>[0][] = [];
+  const newPool: Database['newPool'] = (options) => {
+    pools.push(options);
+    return database.newPool(options);
+  };
+  await (await PostgresStore.open({ database: Object.assign(Object.create(database) as Database, { newPool }), log: silentLog })).close();
+  expect(pools.map(({ name }) => name)).toEqual(expect.arrayContaining(['control', 'reads', 'snapshots']));
+  for (const { queryTimeoutMs, statementTimeoutMs } of pools) if (queryTimeoutMs !== undefined) expect(statementTimeoutMs).toBeLessThan(queryTimeoutMs);
+});
+
 test('reads behind a lock give up, and go on when it is gone', async () => {
   const { rows } = await session.query<{ id: number }>("SELECT id FROM platform.models WHERE resource = 'troubled'");
   await session.query(`BEGIN; LOCK TABLE platform.m_${rows[0]!.id} IN ACCESS EXCLUSIVE MODE`);

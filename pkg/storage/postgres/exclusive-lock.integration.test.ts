@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { PostgresStore } from './postgres-store.ts';
+import { SessionLock } from './session-lock.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -46,6 +47,14 @@ test('work hears at once that its lock is lost, before another begins', async ()
   await expect(first).rejects.toMatchObject({ code: 'Unavailable' });
   await stores[1]!.exclusively('lost', async () => void order.push('second'));
   expect(order).toEqual(['first', 'lost', 'second']);
+});
+
+test('what runs under a lock takes its time, whatever limit the user has', async () => {
+  const hurried = await Database.connect({ connection: { ...testDatabase.connection, options: '-c statement_timeout=100' }, log: silentLog });
+  const lock = await SessionLock.open(hurried);
+  await lock.run('SELECT pg_sleep(0.2)');
+  await lock.release();
+  await hurried.close();
 });
 
 test('the signal of who asked ends the waiting and the work', async () => {

@@ -6,7 +6,7 @@ interface Part {
   size: number;
 }
 
-/** How large the history is that is still kept: summed once, then carried on from look to look. */
+/** How large the history is that is still kept: of what was summed at earlier looks, only the oldest part is summed again. */
 export class HistorySize {
   readonly #pool: Pool;
   #parts: Part[] = [];

@@ -16,7 +16,7 @@ const retryPause = 2000;
 
 /**
  * Brings indexes to data that is there already: fills their columns step by step, builds them without stopping
- * writers, and drops those no longer declared. One replica at a time works on a model; whoever finds it busy leaves.
+ * writers, and drops those no longer declared. One replica at a time works on a model; whoever finds it busy looks again after a while.
  */
 export class IndexBuilder {
   readonly #database: Database;
@@ -93,7 +93,7 @@ export class IndexBuilder {
     try {
       const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, 0) AS locked');
       if (rows[0]?.locked !== true) return false;
-      await this.#cancellable(lock, () => createIndex(lock, 'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)'));
+      await this.#cancellable(lock, () => createIndex(lock, 'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)', this.#stopping.signal));
       return true;
     } finally {
       await lock.release();
@@ -104,7 +104,7 @@ export class IndexBuilder {
     await this.#fill(lock, table, column);
     let message: string | undefined;
     for (const text of createIndexTexts(table, column, true)) {
-      message ??= await this.#cancellable(lock, () => createIndex(lock, text));
+      message ??= await this.#cancellable(lock, () => createIndex(lock, text, this.#stopping.signal));
     }
     lock.lost.throwIfAborted();
     await this.#definer.changeColumns(table.resource, async (columns) =>
@@ -185,18 +185,23 @@ function finished({ name, index }: Column, message: string | undefined): Column 
 }
 
 /** Answers why it cannot be built, where that is the data's fault. An attempt that was cut off leaves an invalid index, which goes first; a valid one is kept. */
-async function createIndex(lock: SessionLock, text: string): Promise<string | undefined> {
+async function createIndex(lock: SessionLock, text: string, signal: AbortSignal): Promise<string | undefined> {
+  // Cancelled is what is under way: what comes after must not begin.
+  const run = async (statement: string): Promise<void> => {
+    signal.throwIfAborted();
+    await lock.run(statement);
+  };
   const name = /CONCURRENTLY (\S+) ON/.exec(text)![1]!;
   if (await isValid(lock, name)) return undefined;
   const drop = `DROP INDEX CONCURRENTLY IF EXISTS platform.${name}`;
-  await lock.run('SET lock_timeout = 0');
-  await lock.run(drop);
+  await run('SET lock_timeout = 0');
+  await run(drop);
   try {
-    await lock.run(text);
+    await run(text);
     return undefined;
   } catch (error) {
     if (violatedConstraint(error) === undefined) throw error;
-    await lock.run(drop);
+    await run(drop);
     return 'several objects have the same value';
   }
 }

@@ -6,7 +6,12 @@ import { createTestDatabase, type TestDatabase } from '../../testenv/test-databa
 import { decodeBody } from '../body.ts';
 import type { ChunkPosition, ChunkQuery, ObjectStream, StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../storetest/sample-model.ts';
+import { PageReader } from './list-page.ts';
+import { MatchBounds } from './match-bounds.ts';
+import { ObjectCounter } from './object-counter.ts';
 import { PostgresStore } from './postgres-store.ts';
+import { Snapshots } from './snapshots.ts';
+import { TableCatalog } from './table-catalog.ts';
 
 const model = sampleModel('large', { indexes: [widgetIndexes.rank] });
 const resource = resourceOf(model);
@@ -84,6 +89,19 @@ describe('lists of large objects', () => {
     const first = await store.page(resource, { ...query, ...pageOfAll, size: 30 });
     expect(first.hasNext).toBe(true);
     expect(brief(await readAll(first.rest!))).toEqual(brief(read.slice(0, 30)));
+  });
+
+  test('a page whose total cannot be had holds no snapshot', async () => {
+    const broken = database.newPool({ max: 1 });
+    await broken.end();
+    const snapshots = database.newPool({ max: 1 });
+    const bounds = new MatchBounds(store.changes);
+    const counter = new ObjectCounter(broken, store.changes);
+    const pages = new PageReader({ pool: database.pool, counter, bounds, snapshots: new Snapshots(snapshots) });
+    await expect(pages.read(await new TableCatalog(database.pool).get(resource), { ...nothing, ...pageOfAll })).rejects.toThrow();
+    expect([snapshots.totalCount, snapshots.idleCount]).toEqual([1, 1]);
+    counter.close();
+    bounds.close();
   });
 
   test('a stream comes whole, piece by piece', async () => {

@@ -1,15 +1,16 @@
 import type { Pool, PoolClient } from 'pg';
-import { compareBySort, compileSelector, extractIndexKey, type ApiObject, type IndexKey, type ObjectKey, type Sort, type Sortable } from '#pkg/apimachinery/index';
+import { compareBySort, type ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
-import type { ChunkPosition, ChunkQuery, ObjectChunk, StoredObject } from '../store.ts';
-import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow } from './list-query.ts';
+import type { ChunkPosition, ChunkQuery, ObjectChunk } from '../store.ts';
+import { boundedObjects, compileList, orderAliases, selects, sparseLimit, topmostKeys, type CompiledList } from './list-query.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
+import { keyColumns, placedOld, placedRow, positionKeys, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
-interface ChunkRow extends ObjectRow {
+interface ChunkRow extends PlacedRow {
   revision: string;
   compacted: string;
   matched: string;
@@ -17,13 +18,8 @@ interface ChunkRow extends ObjectRow {
   found: string;
 }
 
-interface ChangedRow {
+interface ChangedHeader extends ChangedRow {
   compacted: string;
-  namespace: string;
-  name: string;
-  prev: string | null;
-  old: string;
-  old_fingerprint: string;
   /** Objects that changed, looked at or not. */
   changed: string;
 }
@@ -36,7 +32,7 @@ const changedBytes = 4 * 1024 * 1024;
 
 /** Rows of the table, and the newest revision in the same snapshot. */
 interface ChunkRows {
-  rows: StoredObject[];
+  items: Placed[];
   /** Nothing follows. */
   isAll: boolean;
   revision: number;
@@ -48,7 +44,7 @@ interface ChunkRows {
 interface Part {
   items: Placed[];
   /** How far it reaches; undefined if to the end of the list. */
-  upTo: Sortable | undefined;
+  upTo: Place | undefined;
 }
 
 /**
@@ -69,8 +65,7 @@ export class ChunkReader {
   /** StorageError Compacted when the log no longer reaches back to R. */
   async read(table: Table, query: ChunkQuery): Promise<ObjectChunk> {
     const { after } = query;
-    const { rows, isAll, revision } = await this.#rows(table, query);
-    const items = rows.map((object) => new Placed(object, query.sort));
+    const { items, isAll, revision } = await this.#rows(table, query);
     let part: Part = { items, upTo: isAll ? undefined : items.at(-1) };
     const snapshot = after === undefined || after.revision === 0 ? revision : after.revision;
     if (after !== undefined && snapshot < revision) {
@@ -89,7 +84,7 @@ export class ChunkReader {
     const objects = taken.map(({ object }) => object);
     if (last === undefined) return { revision, items: objects };
     const { namespace, name, keys } = last;
-    const next: ChunkPosition = { namespace, name, revision, keys: keys as ChunkPosition['keys'], served, ...(total === undefined ? {} : { total }) };
+    const next: ChunkPosition = { namespace, name, revision, keys, served, ...(total === undefined ? {} : { total }) };
     return { revision, items: objects, next, ...(total === undefined ? {} : { remaining: Math.max(total - served, 0) }) };
   }
 
@@ -120,7 +115,7 @@ export class ChunkReader {
     const matched = way === 'gathered' ? '(SELECT count(*) FROM gathered)' : '0';
     const { rows } = await runner.query<ChunkRow>(
       `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
-        `LEFT JOIN (${boundedObjects(list, chunkBytes, `keys.position <= ${query.limit}`)}) r ON true ORDER BY r.position`,
+        `LEFT JOIN (${boundedObjects(list, chunkBytes, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
       list.parameters.values,
     );
     const header = rows[0]!;
@@ -129,12 +124,12 @@ export class ChunkReader {
     if (after !== undefined && after.revision > 0 && (after.revision < oldest || after.revision > Number(header.revision))) {
       throw new StorageError('Compacted', 'the continue token is too old');
     }
-    const objects = rows.filter((row) => row.rev !== null).map(storedObject);
-    return { rows: objects, isAll: objects.length === Number(header.found), revision: Number(header.revision), matched: Number(header.matched) };
+    const items = rows.filter((row) => row.rev !== null).map((row) => placedRow(row, query.sort));
+    return { items, isAll: items.length === Number(header.found), revision: Number(header.revision), matched: Number(header.matched) };
   }
 
   /** Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in the chunk's range. */
-  async #changedSince(table: Table, query: ChunkQuery, { from, to, upTo }: { from: number; to: number; upTo: Sortable | undefined }): Promise<Part> {
+  async #changedSince(table: Table, query: ChunkQuery, { from, to, upTo }: { from: number; to: number; upTo: Place | undefined }): Promise<Part> {
     const { after, sort, namespace } = query;
     const parameters = new Parameters();
     const conditions = [`model = ${parameters.bind(table.id, 'int')}`, `rev > ${parameters.bind(from, 'bigint')}`, `rev <= ${parameters.bind(to, 'bigint')}`];
@@ -146,23 +141,15 @@ export class ChunkReader {
     const sized =
       `SELECT *, count(*) OVER () AS changed, sum(octet_length(old)) OVER (ORDER BY namespace, name) - octet_length(old) AS before ` +
       `FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
-    const { rows } = await this.#pool.query<ChangedRow>(
+    const { rows } = await this.#pool.query<ChangedHeader>(
       `SELECT meta.compacted, changed.* FROM platform.meta LEFT JOIN LATERAL (SELECT * FROM (${sized}) sized WHERE before < ${changedBytes}) changed ON true ORDER BY namespace, name`,
       parameters.values,
     );
     const isCut = Number(rows[0]!.changed) > rows.length || rows.length > maxChanged;
     // Cut in the order of keys: in another order the rest of it may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0)) throw new StorageError('Compacted', 'the continue token is too old');
-    const items = rows.flatMap((row) => (row.prev === null ? [] : [new Placed(storedOld(row), sort)]));
-    return { items: items.filter(this.#belongs(query, upTo)), upTo: isCut ? items.at(-1) : upTo };
-  }
-
-  #belongs({ selector, sort, after }: ChunkQuery, upTo: Sortable | undefined): (placed: Placed) => boolean {
-    const matches = compileSelector(selector);
-    const compare = compareBySort(sort);
-    const isSelective = selects({ selector });
-    return (placed) =>
-      (!isSelective || matches(placed.parsed)) && (after === undefined || compare(placed, after) > 0) && (upTo === undefined || compare(placed, upTo) <= 0);
+    const last = rows.at(-1)!;
+    return { items: await placedOld(rows, query, upTo), upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo };
   }
 }
 
@@ -190,38 +177,6 @@ function gatheredKeys(list: CompiledList, { where, take }: { where: string; take
   );
 }
 
-/** An object with what it is ordered by, which is read when somebody asks. */
-class Placed implements Sortable {
-  readonly namespace: string;
-  readonly name: string;
-  readonly object: StoredObject;
-  readonly #sort: Sort;
-  #keys: IndexKey[] | undefined;
-
-  constructor(object: StoredObject, sort: Sort) {
-    this.namespace = object.namespace;
-    this.name = object.name;
-    this.object = object;
-    this.#sort = sort;
-  }
-
-  get parsed(): ApiObject {
-    return JSON.parse(this.object.body) as ApiObject;
-  }
-
-  get keys(): IndexKey[] {
-    if (this.#keys === undefined) {
-      const read = this.#sort.length === 0 ? undefined : this.parsed;
-      this.#keys = read === undefined ? [] : this.#sort.map(({ index }) => extractIndexKey(index, read));
-    }
-    return this.#keys;
-  }
-}
-
-function storedOld({ namespace, name, prev, old, old_fingerprint }: ChangedRow): StoredObject {
-  return { namespace, name, revision: Number(prev), fingerprint: old_fingerprint, body: old };
-}
-
 /** Both as far as the shorter one reaches. */
 function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
   const compare = compareBySort(sort);
@@ -233,7 +188,7 @@ function merge(rows: Part, changed: Part, { sort }: ChunkQuery): Part {
 
 /** The position's values in the order of the list's columns: the sort keys, then what ties are broken by. */
 function positionValues(table: Table, { sort }: ChunkQuery, after: ChunkPosition): unknown[] {
-  const keys = sort.map(({ index }, i) => (after.keys[i] == null ? null : sqlValue(index, after.keys[i])));
+  const keys = positionKeys(sort, after).map((key, i) => (key === null ? null : sqlValue(sort[i]!.index, key)));
   const names = new Set(sort.map(({ index }) => index.name));
   const ties = [...(table.namespaced && !names.has('metadata.namespace') ? [after.namespace] : []), ...(names.has('metadata.name') ? [] : [after.name])];
   return [...keys, ...ties];

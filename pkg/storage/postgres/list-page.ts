@@ -64,7 +64,7 @@ export class PageReader {
     const plan = ordered(compileList(table, query, 'ordered'), query);
     const rows = narrows ? (await soon(this.#pool, (runner) => this.#query(plan, query, runner)))?.rows : (await this.#query(plan, query, this.#pool)).rows;
     const page = rows === undefined ? await this.#run(topmost(compileList(table, query, 'gathered'), query), query) : await this.#page(plan, query, rows);
-    if (await this.#bounds.exceedsAt(table, query, { revision: page.revision, limit })) return { ...page, total: query.exactTotalLimit, totalIsLowerBound: true };
+    if (await orClose(page, this.#bounds.exceedsAt(table, query, { revision: page.revision, limit }))) return { ...page, total: query.exactTotalLimit, totalIsLowerBound: true };
     await page.rest?.close();
     return undefined;
   }
@@ -74,13 +74,14 @@ export class PageReader {
     const found = this.#bounds.counting(table, query);
     const plan = counted(compileList(table, query, 'ordered'), query);
     const { rows } = await this.#query(plan, query, this.#pool);
-    found(Number(rows[0]!.matched));
+    const matched = Number(rows[0]!.matched);
+    if (matched > query.exactTotalLimit) found(matched);
     return this.#page(plan, query, rows);
   }
 
   async #unselected(table: Table, query: PageQuery): Promise<ObjectPage> {
     const page = await this.#run(ordered(compileList(table, query, 'ordered'), query), query);
-    const total = await this.#counter.countAt(table, query.namespace, page.revision);
+    const total = await orClose(page, this.#counter.countAt(table, query.namespace, page.revision));
     if (total !== undefined) return { ...page, total, totalIsLowerBound: false };
     await page.rest?.close();
     const exact = { ...query, exactTotal: true };
@@ -140,6 +141,16 @@ export class PageReader {
       await snapshot.end();
       throw error;
     }
+  }
+}
+
+/** A page that nobody will get holds no snapshot. */
+async function orClose<T>(page: ObjectPage, asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    await page.rest?.close();
+    throw error;
   }
 }
 

@@ -8,9 +8,10 @@ import { tableName, type Table } from './table.ts';
 export const sparseLimit = 10_000;
 /**
  * In force where lists run: whatever gives the order or the matches, it is an index. Up to PostgreSQL 17 a plan that had to do without one is
- * given an absurd cost, at which every statement would be compiled first: 200 ms for a list that takes one.
+ * given an absurd cost, at which every statement would be compiled first: 200 ms for a list that takes one. A bitmap of a million rows is to stay exact, and no
+ * list is to take every core.
  */
-export const readSettings = { enable_seqscan: 'off', jit: 'off' };
+export const readSettings = { enable_seqscan: 'off', jit: 'off', work_mem: '32MB', max_parallel_workers_per_gather: '0' };
 
 /** A selector, an order and what lies behind a position, ready to be put into a statement. */
 export interface CompiledList {
@@ -61,10 +62,13 @@ export function storedObject(row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' |
   return { namespace: row.namespace, name: row.name, revision: Number(row.rev), fingerprint: row.fingerprint, body: row.body };
 }
 
-/** The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies; one comes however large. */
-export function boundedObjects(list: CompiledList, bytes: number, condition: string): string {
+/**
+ * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies; one comes however large.
+ * `more`: columns of `t` besides, each with a comma before it.
+ */
+export function boundedObjects(list: CompiledList, bytes: number, condition: string, more = ''): string {
   return (
-    `SELECT * FROM (SELECT keys.position, ${objectColumns}, sum(octet_length(t.body)) OVER (ORDER BY keys.position) - octet_length(t.body) AS before ` +
+    `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position) - octet_length(t.body) AS before ` +
     `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE before < ${bytes}`
   );
 }

@@ -27,6 +27,21 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
+test('a stream that was closed takes nothing from the one that has its connection now', async () => {
+  const table = await new TableCatalog(database.pool).get(resourceOf(model));
+  const streams = new StreamReader(database.pool, new Snapshots(database.newPool({ max: 1, settings: readSettings })));
+  const query = { selector: { labels: [], fields: [] }, sort: [], order: 'sort' as const };
+  const closed = await streams.read(table, query);
+  const late = closed.objects[Symbol.asyncIterator]();
+  await late.next();
+  await closed.close();
+  const other = await streams.read(table, query);
+  await expect(late.next()).rejects.toMatchObject({ code: 'Unavailable' });
+  let count = 0;
+  for await (const batch of other.objects) count += batch.length;
+  expect(count).toBe(120);
+});
+
 test('readers that read nothing make others come back later, and free their places when they leave', async () => {
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const streams = new StreamReader(database.pool, new Snapshots(database.newPool({ max: 2, settings: readSettings }), 1000));

@@ -3,6 +3,7 @@ import type { ListQuery } from '../store.ts';
 import type { Table } from './table.ts';
 
 const maxBounds = 1000;
+const maxModels = 1000;
 /** Selectors of more characters are not worth their memory. */
 const maxKey = 2000;
 /** For the feed to come as far as a list is. Milliseconds. */
@@ -24,13 +25,15 @@ export class MatchBounds {
   readonly #feed: ChangeFeed;
   readonly #unsubscribe: () => void;
   readonly #bounds = new Map<string, Bound>();
-  /** Updates and deletions told of so far, of each model. */
+  /** Updates and deletions told of so far, of each model; the one that changed last at the end. */
   readonly #losses = new Map<number, number>();
+  /** The most of a model that is no longer counted: of those that are not, none has had more. */
+  #uncounted = 0;
 
   constructor(feed: ChangeFeed) {
     this.#feed = feed;
     this.#unsubscribe = feed.subscribe((changes) => {
-      for (const { modelId, type } of changes) if (type !== 'create') this.#losses.set(modelId, this.#lossesOf(modelId) + 1);
+      for (const { modelId, type } of changes) if (type !== 'create') this.#lose(modelId);
     });
   }
 
@@ -61,13 +64,25 @@ export class MatchBounds {
     return (matches) => {
       const key = keyOf(table, query);
       if (key.length > maxKey) return;
+      this.#bounds.delete(key);
       this.#bounds.set(key, { matches, losses });
       if (this.#bounds.size > maxBounds) this.#bounds.delete(this.#bounds.keys().next().value!);
     };
   }
 
+  #lose(modelId: number): void {
+    const losses = this.#lossesOf(modelId) + 1;
+    this.#losses.delete(modelId);
+    this.#losses.set(modelId, losses);
+    if (this.#losses.size <= maxModels) return;
+    const [stillest, most] = this.#losses.entries().next().value!;
+    this.#losses.delete(stillest);
+    this.#uncounted = Math.max(this.#uncounted, most);
+  }
+
+  /** Grows with each loss, and never goes back: where a model is forgotten, it may seem to have lost more than it did. */
   #lossesOf(modelId: number): number {
-    return this.#losses.get(modelId) ?? 0;
+    return this.#losses.get(modelId) ?? this.#uncounted;
   }
 }
 

@@ -25,6 +25,7 @@ export class ObjectCursor {
   readonly #table: Table;
   readonly #timer: NodeJS.Timeout;
   #expired = false;
+  #closed = false;
 
   private constructor(snapshot: Snapshot, table: Table) {
     this.#snapshot = snapshot;
@@ -48,7 +49,7 @@ export class ObjectCursor {
     }
   }
 
-  /** May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout. */
+  /** May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout, and Unavailable where it was closed before. */
   async *objects(): AsyncGenerator<StoredObject[]> {
     let size = firstFetch;
     try {
@@ -66,12 +67,13 @@ export class ObjectCursor {
 
   /** Idempotent. */
   close(): Promise<void> {
+    this.#closed = true;
     clearTimeout(this.#timer);
     return this.#snapshot.end();
   }
 
   async #fetch(size: number): Promise<SizedRow[]> {
-    this.#checkTime();
+    this.#checkOpen();
     const { rows } = await this.#snapshot.client.query<SizedRow>(`FETCH ${size} FROM objects`);
     return rows;
   }
@@ -80,7 +82,7 @@ export class ObjectCursor {
   async #complete(rows: readonly SizedRow[]): Promise<StoredObject[]> {
     if (rows.every(hasBody)) return rows.map(storedObject);
     const large = rows.filter((row) => !hasBody(row));
-    this.#checkTime();
+    this.#checkOpen();
     const { rows: found } = await this.#snapshot.client.query<ObjectRow>(
       `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
         `JOIN ${tableName(this.#table)} m ON m.namespace = k.namespace AND m.name = k.name`,
@@ -91,8 +93,10 @@ export class ObjectCursor {
     return rows.map((row) => storedObject(hasBody(row) ? row : bodies.get(row.rev)!));
   }
 
-  #checkTime(): void {
+  /** The connection of one that is closed may be another list's by now. */
+  #checkOpen(): void {
     if (this.#expired) throw new StorageError('Timeout', 'the list took longer than its snapshot may be held');
+    if (this.#closed) throw new StorageError('Unavailable', 'the list was closed before its end');
   }
 }
 

@@ -63,8 +63,8 @@ export interface PostgresStoreOptions {
 }
 
 const controlConnections = 6;
-/** Milliseconds. */
-const controlAnswerTime = 15_000;
+/** How long a statement that everything waits for may take. Milliseconds. */
+const controlTimeout = 10_000;
 /** What the server has to say that a statement took too long. Milliseconds. */
 const graceTime = 5_000;
 
@@ -113,7 +113,7 @@ export class PostgresStore implements Store {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
-    this.#control = database.newPool({ name: 'control', max: controlConnections, settings: { jit: 'off' }, queryTimeoutMs: controlAnswerTime });
+    this.#control = database.newPool({ name: 'control', max: controlConnections, settings: { jit: 'off' }, statementTimeoutMs: controlTimeout, queryTimeoutMs: controlTimeout + graceTime });
     this.#reads = database.newPool({ name: 'reads', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#snapshots = database.newPool({ name: 'snapshots', max: readConnections, settings: readSettings, statementTimeoutMs: readTimeout, queryTimeoutMs: readTimeout + graceTime });
     this.#notifications = new Notifications({ database, log });

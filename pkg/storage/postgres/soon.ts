@@ -1,5 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
-import { isStatementTimeout } from './database-failure.ts';
+import { StorageError } from '../storage-error.ts';
+import { classifyFailure, isStatementTimeout } from './database-failure.ts';
 
 /** How long an ordered scan may look for what it is to find before all matches are gathered after all. Milliseconds. */
 const patience = 250;
@@ -7,21 +8,31 @@ const patience = 250;
 /** Runs a query, and answers undefined if the database does not come to its end in a quarter of a second. */
 export async function soon<T>(pool: Pool, query: (runner: Pick<PoolClient, 'query'>) => Promise<T>): Promise<T | undefined> {
   const client = await pool.connect();
+  let broken: Error | undefined;
   try {
     return await withTimeLimit(client, () => query(client));
   } catch (error) {
-    if (!isStatementTimeout(error)) throw error;
-    return undefined;
+    if (isStatementTimeout(error)) return undefined;
+    if (!isAnswer(error)) broken = error instanceof Error ? error : new Error('not an answer');
+    throw error;
   } finally {
-    client.release();
+    client.release(broken);
   }
 }
 
 async function withTimeLimit<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${patience}`);
   try {
-    return await work();
-  } finally {
+    const result = await work();
     await client.query('ROLLBACK');
+    return result;
+  } catch (error) {
+    if (isAnswer(error)) await client.query('ROLLBACK');
+    throw error;
   }
+}
+
+/** Did the database say so, or what read its answer? A connection that went silent is of no use to whoever would get it next. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof StorageError || classifyFailure(error) !== 'unknown';
 }

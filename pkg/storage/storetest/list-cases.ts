@@ -8,6 +8,7 @@ import {
   parseLabelSelector,
   parseSort,
   type ApiObject,
+  type GroupResource,
   type Selector,
   type Sort,
 } from '#pkg/apimachinery/index';
@@ -41,6 +42,15 @@ function objectOf(i: number): ApiObject {
 
 const count = 300;
 const objects = Array.from({ length: count }, (_, i) => objectOf(i));
+
+/** The same in a model without namespaces. */
+const wide = sampleModel('listedwide');
+const wideObjects = objects.slice(0, 60).map(withoutNamespace);
+
+function withoutNamespace(object: ApiObject): ApiObject {
+  const { namespace: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
 
 interface Case {
   labels?: string[];
@@ -115,16 +125,36 @@ function expected(testCase: Case, from: readonly ApiObject[] = objects): string[
 
 const ids = (items: readonly StoredObject[]): string[] => items.map(({ namespace, name }) => `${namespace}/${name}`);
 
-async function allChunks(store: Store, testCase: Case, limit: number): Promise<string[]> {
+/** Every way to read a list gives what it should. */
+async function expectLists(store: Store, of: GroupResource, testCase: Case, from: readonly ApiObject[]): Promise<void> {
+  const wanted = expected(testCase, from);
+  const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }) };
+  const seen: string[] = [];
+  for (let page = 1, more = true; more; page += 1) {
+    const answer = await store.page(of, { ...query, page, size: 64, exactTotal: page % 2 === 0, exactTotalLimit: 10_000 });
+    expect(answer).toMatchObject({ total: wanted.length, totalIsLowerBound: false });
+    seen.push(...ids(answer.items));
+    more = answer.hasNext;
+  }
+  expect(seen).toEqual(wanted);
+  expect(await allChunks(store, of, testCase, 37)).toEqual(wanted);
+  const stream = await store.stream(of, { ...query, order: 'sort' });
+  const streamed: string[] = [];
+  for await (const batch of stream.objects) streamed.push(...ids(batch));
+  expect(streamed).toEqual(wanted);
+}
+
+async function allChunks(store: Store, of: GroupResource, testCase: Case, limit: number): Promise<string[]> {
   const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }), limit };
   const seen: string[] = [];
   let after: ChunkPosition | undefined;
   do {
-    const chunk = await store.chunk(resource, { ...query, ...(after === undefined ? {} : { after }) });
+    const chunk = await store.chunk(of, { ...query, ...(after === undefined ? {} : { after }) });
     expect(chunk.items.length).toBeLessThanOrEqual(limit);
     if (after !== undefined) expect(chunk.revision).toBe(after.revision);
     seen.push(...ids(chunk.items));
     after = chunk.next;
+    expect(seen.length).toBeLessThanOrEqual(count);
   } while (after !== undefined);
   return seen;
 }
@@ -134,26 +164,18 @@ export function listCases(pair: () => StorePair): void {
     const { store } = pair();
     await store.ensureModel(model);
     await Promise.all(objects.map((object) => store.write(createOf(model, object))));
+    await store.ensureModel(wide);
+    await Promise.all(wideObjects.map((object) => store.write(createOf(wide, object))));
   });
 
-  test.each(cases.map((testCase) => [JSON.stringify(testCase), testCase] as const))('pages, chunks and streams agree with a plain filter and sort: %s', async (_, testCase) => {
-    const { store } = pair();
-    const wanted = expected(testCase);
-    const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }) };
-    const seen: string[] = [];
-    for (let page = 1, more = true; more; page += 1) {
-      const answer = await store.page(resource, { ...query, page, size: 64, exactTotal: page % 2 === 0, exactTotalLimit: 10_000 });
-      expect(answer).toMatchObject({ total: wanted.length, totalIsLowerBound: false });
-      seen.push(...ids(answer.items));
-      more = answer.hasNext;
-    }
-    expect(seen).toEqual(wanted);
-    expect(await allChunks(store, testCase, 37)).toEqual(wanted);
-    const stream = await store.stream(resource, { ...query, order: 'sort' });
-    const streamed: string[] = [];
-    for await (const batch of stream.objects) streamed.push(...ids(batch));
-    expect(streamed).toEqual(wanted);
-  });
+  test.each(cases.map((testCase) => [JSON.stringify(testCase), testCase] as const))('pages, chunks and streams agree with a plain filter and sort: %s', (_, testCase) =>
+    expectLists(pair().store, resource, testCase, objects),
+  );
+
+  const wideCases = cases.filter(({ namespace }) => namespace === undefined);
+  test.each(wideCases.map((testCase) => [JSON.stringify(testCase), testCase] as const))('without namespaces too: %s', (_, testCase) =>
+    expectLists(pair().store, resourceOf(wide), testCase, wideObjects),
+  );
 
   test('a page past the end is empty and knows its total', async () => {
     const { store } = pair();
@@ -170,14 +192,23 @@ export function listCases(pair: () => StorePair): void {
     expect(await store.page(resource, { ...query, exactTotal: true })).toMatchObject({ total: wanted.length, totalIsLowerBound: false });
   });
 
-  test.each([[{}], [{ labels: ['app'], sort: ['spec.rank,desc'] }], [{ namespace: 'red', sort: ['spec.owner'] }], [{ fields: ['spec.rank>0'] }]])(
-    'chunks are one snapshot, whatever is written between them: %j',
-    async (testCase: Case) => {
+  test.each<[Case, 'Namespaced' | 'Cluster']>([
+    [{}, 'Namespaced'],
+    [{ labels: ['app'], sort: ['spec.rank,desc'] }, 'Namespaced'],
+    [{ namespace: 'red', sort: ['spec.owner'] }, 'Namespaced'],
+    [{ fields: ['spec.rank>0'] }, 'Namespaced'],
+    [{ sort: ['metadata.namespace,desc', 'spec.weight'] }, 'Namespaced'],
+    [{ sort: ['spec.open', 'spec.due,desc', 'metadata.creationTimestamp'] }, 'Namespaced'],
+    [{ sort: ['metadata.namespace,desc', 'spec.owner,desc'] }, 'Cluster'],
+  ])(
+    'chunks are one snapshot, whatever is written between them: %j, %s',
+    async (testCase: Case, scope) => {
       const { store, other } = pair();
-      const churning = sampleModel('churned', { namespaced: true });
+      const namespaced = scope === 'Namespaced';
+      const churning = sampleModel('churned', { namespaced });
       await store.dropModel(resourceOf(churning));
       await store.ensureModel(churning);
-      const initial = Array.from({ length: 80 }, (_, i) => objectOf(i));
+      const initial = Array.from({ length: 80 }, (_, i) => (namespaced ? objectOf(i) : withoutNamespace(objectOf(i))));
       const stored = new Map<string, StoredObject>();
       for (const written of await Promise.all(initial.map((object) => store.write(createOf(churning, object))))) stored.set(`${written.namespace}/${written.name}`, written);
       let round = 0;
@@ -193,7 +224,7 @@ export function listCases(pair: () => StorePair): void {
             stored.set(id, await other.write({ type: 'update', resource: resourceOf(churning), object: changed, fingerprint: 'f1', from }));
           }
         }
-        await store.write(createOf(churning, sampleObject(`new-${round}-${JSON.stringify(testCase).length}`, { namespace: 'red', labels: { app: 'new' }, spec: { rank: 3 } })));
+        await store.write(createOf(churning, sampleObject(`new-${round}-${JSON.stringify(testCase).length}`, { ...(namespaced ? { namespace: 'red' } : {}), labels: { app: 'new' }, spec: { rank: 3 } })));
       };
       const query = { ...parse(testCase), ...(testCase.namespace === undefined ? {} : { namespace: testCase.namespace }), limit: 7 };
       const seen: string[] = [];
