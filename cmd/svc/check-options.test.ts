@@ -23,6 +23,16 @@ test.each(['secret', 'pat_', `${token}0`, token.toUpperCase()])('%s is no token,
   if (wrong !== 'pat_') expect(start).not.toThrow(wrong);
 });
 
+test.each([
+  ['shorter', '999ms', '1s', true],
+  ['as long', '1s', '1s', false],
+  ['longer', '40s', '30s', false],
+])('a wait for others %s than the time for an answer', (_reason, wait, timeout, isFine) => {
+  const start = check(`--svc.http.max-wait=${wait}`, `--svc.api.request-timeout=${timeout}`);
+  if (isFine) expect(start).not.toThrow();
+  else expect(start).toThrow(/max-wait.*504 instead of 429/);
+});
+
 test('an API server alone needs a database', () => {
   expect(checkUrl()).toThrow(/svc\.database\.url/);
   expect(checkUrl('--svc.database.url=postgres://db/svc')).not.toThrow();

@@ -11,6 +11,13 @@ export function checkOptions(options: Options): void {
       'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
     );
   }
+  const maxWaitMs = options['svc.http.max-wait'];
+  const timeoutMs = options['svc.api.request-timeout'];
+  if (maxWaitMs >= timeoutMs) {
+    throw new OperatorError(
+      `svc.http.max-wait is ${maxWaitMs / 1000}s and svc.api.request-timeout ${timeoutMs / 1000}s: who waits so long would be answered 504 instead of 429; make max-wait the shorter one.`,
+    );
+  }
   const host = options['svc.server.host'];
   if (token === undefined && !isLoopback(host)) {
     throw new OperatorError(`svc.server.host is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);

@@ -2,6 +2,13 @@
  * The language everyone speaks: objects, models, selectors, failures and watch events, as types and pure functions.
  * No I/O, and no import of any other wing.
  */
+export * from './client/abort-error.ts';
+export * from './client/call-rules.ts';
+export * from './client/client.ts';
+export * from './client/gather-list.ts';
+export * from './client/fence.ts';
+export * from './client/resource-type.ts';
+export * from './meta/finalizers.ts';
 export * from './meta/object.ts';
 export * from './schema/group-version.ts';
 export * from './scheme/index-definition.ts';
@@ -26,6 +33,7 @@ export * from './watch/watch-event.ts';
 export * from './turns/event-loop-turns.ts';
 export * from './patch/json-patch.ts';
 export * from './patch/merge-patch.ts';
+export * from './patch/merge-patch-between.ts';
 export { decodeJson } from './serializer/decode-json.ts';
 export { type DecodeResult } from './serializer/decode-result.ts';
 export * from './serializer/decode-yaml.ts';

@@ -14,5 +14,6 @@ export * from './apiextensions/validate-definition.ts';
 export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts';
 export * from './apiextensions/version-priority.ts';
 export * from './builtin-models.ts';
+export * from './coordination/lease-model.ts';
 export * from './core/namespace-model.ts';
 export * from './meta/condition.ts';

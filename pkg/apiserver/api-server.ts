@@ -33,7 +33,7 @@ import type { Store } from '#pkg/storage/index';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
-import { observeLimits } from './metrics/observe-limits.ts';
+import { observeLimits, type LimitsObserver } from './metrics/observe-limits.ts';
 import { showConnections } from './metrics/show-connections.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
@@ -66,7 +66,7 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
   /** 0 takes a free one. */
   port: number;
   /** Requests and watches under way; a limit left out is no limit. */
-  maxInFlight?: Omit<MaxInFlight, 'isExempt' | 'observer'>;
+  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -77,8 +77,13 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
 
 /** Asked by who would end the process if they went unanswered. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
-/** Asked by who wants to see why everything else is refused. */
-const metricsPath = '/metrics';
+/** What works when everything else is refused: that the process lives is asked by who would end it, and metrics by who wants to see why. */
+const exemptions: ReadonlyMap<string, 'everything' | 'probes' | 'metrics'> = new Map([
+  ['/livez', 'everything'],
+  ['/readyz', 'probes'],
+  ['/healthz', 'probes'],
+  ['/metrics', 'metrics'],
+]);
 
 /**
  * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API of the models.
@@ -88,6 +93,7 @@ export class ApiServer {
   private readonly options: ApiServerOptions;
   private readonly server: HttpServer;
   private handler: Handler;
+  private observer: LimitsObserver | undefined;
   private stopping: Promise<void> | undefined;
 
   constructor(options: ApiServerOptions) {
@@ -113,7 +119,11 @@ export class ApiServer {
   /** Registry and store must be running. */
   serve(parts: ApiParts): void {
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
-    this.handler = apiHandler({ ...this.options, ...parts, readyz: [leaving, ...(parts.readyz ?? [])] });
+    const { http, log, metrics } = this.options;
+    const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
+    const limits = new InFlightLimits({ ...http.maxInFlight, exemption: ({ path }) => exemptions.get(path), observer });
+    this.observer = observer;
+    this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
 
   /**
@@ -122,7 +132,7 @@ export class ApiServer {
    * To be stopped before registry and store, which the last requests still use.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.server.close({ drainTimeoutMs }));
+    this.stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.server.close({ drainTimeoutMs })).then(() => this.observer?.close());
     return this.stopping;
   }
 }
@@ -134,12 +144,11 @@ function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handle
   return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));
 }
 
-function apiHandler(options: ApiServerOptions & ApiParts): Handler {
-  const { registry, authenticator, authorizer, log, metrics, http } = options;
+function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLimits }): Handler {
+  const { registry, authenticator, authorizer, log, metrics, http, limits } = options;
   const groups = allGroups(options);
   const isExempt = ({ path }: RequestInfo): boolean => probes.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
-  const limits = new InFlightLimits({ ...http.maxInFlight, isExempt: ({ path }) => probes.has(path) || path === metricsPath, observer: observeLimits({ log, registry: metrics, waiting: () => limits.waiting }) });
   return chain(
     [
       withRequestId(),

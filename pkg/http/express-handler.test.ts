@@ -4,12 +4,13 @@ import { Registry } from 'prom-client';
 import { newConflict } from '#pkg/apimachinery/index';
 import { findEndpointGroup, isOpenEndpoint, type EndpointGroup } from './endpoint-group.ts';
 import { contextOf, expressHandler } from './express-handler.ts';
+import { InFlightLimits } from './filters/in-flight-limits.ts';
 import { withAuthentication } from './filters/with-authentication.ts';
 import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
 import { healthEndpoints } from './health.ts';
 import { parseRequestInfo } from './parse-request-info.ts';
-import { startTestServer, type TestServer } from './start-test-server.ts';
+import { gate, startTestServer, type TestServer } from './start-test-server.ts';
 
 const prefix = '/apis/api.blog.example.com/v1';
 
@@ -99,6 +100,29 @@ describe('endpoint groups', () => {
     socket.destroy();
     const before = performance.now();
     await server.server.close({ drainTimeoutMs: 20_000 });
+    expect(performance.now() - before).toBeLessThan(5000);
+  });
+
+  test('let go of all requests of a connection that is cut, those behind a first answer too', async () => {
+    const [group] = groups;
+    const begun = gate();
+    group!.router.get('/silent', () => begun.open());
+    const limits = new InFlightLimits({ total: 3, maxWaitMs: 0, exemption: ({ path }) => (path === '/livez' ? 'probes' : undefined) });
+    const limited = await startTestServer(expressHandler(groups), { filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication] });
+    const ask = async (path: string): Promise<number> => (await limited.send({ path })).status;
+    // More than the places of either kind, a few on each connection.
+    for (let i = 0; i < 30; i += 1) {
+      const socket = await limited.open();
+      const silent = `GET ${prefix}/silent HTTP/1.1\r\nHost: h\r\n\r\n`;
+      socket.write(silent + ['/livez', '/livez', '/livez', '/version', '/version'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`).join(''));
+      await begun.opened;
+      while (limits.running < 3) await new Promise(setImmediate);
+      socket.resetAndDestroy();
+      while (limits.running > 0) await new Promise(setImmediate);
+    }
+    expect([await ask('/livez'), await ask('/version')]).toEqual([200, 200]);
+    const before = performance.now();
+    await limited.server.close({ drainTimeoutMs: 20_000 });
     expect(performance.now() - before).toBeLessThan(5000);
   });
 

@@ -32,6 +32,28 @@ async function echo(context: RequestContext): Promise<void> {
   await sendJson(context, 200, body);
 }
 
+/** Answers the first request 201, once the test lets it, and others 200 when their body is there. */
+function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: ReturnType<typeof gate<void>>; handler: Handler } {
+  const begun = gate<RequestContext>();
+  const finish = gate();
+  let isFirst = true;
+  const handler: Handler = async (context) => {
+    if (!isFirst) {
+      await readBody(context);
+      return ok(context);
+    }
+    isFirst = false;
+    begun.open(context);
+    await finish.opened;
+    await sendJson(context, 201, '{}');
+  };
+  return { begun, finish, handler };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
+
 /** Of nobody: made for these tests, valid for 127.0.0.1. */
 const testKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgRPk+pzf3N/ZFm0p2
@@ -143,18 +165,98 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
     const { request, response } = await begun.opened;
     const before = request.socket.bytesRead;
     socket.write('nonsense\r\n\r\n');
-    while (request.socket.bytesRead === before) {
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
-    }
+    await until(() => request.socket.bytesRead > before);
     response.end('b');
     expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nab$/);
+  });
+
+  test('also where it is the body of another request, or a proxy request', async () => {
+    for (const rest of [`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`, 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n']) {
+      const { begun, finish, handler } = heldFirst();
+      const { open, server } = await start(handler);
+      const socket = await open();
+      const answers = readAll(socket);
+      socket.write(`${post}Content-Length: 0\r\n\r\n${get}\r\n${rest}`);
+      const { request } = await begun.opened;
+      // What Node does about these bytes it does as it reads them.
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+      expect(request.socket.bytesWritten).toBe(0);
+      finish.open();
+      expect((await answers).match(/HTTP\/1\.1 \d+/g)?.slice(0, 2)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 200']);
+      await server.close({ drainTimeoutMs: 1000 });
+    }
   });
 
   test('but garbage within its body is a 400', async () => {
     const { raw } = await start(echo);
     expect(await raw(`${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`)).toMatch(/^HTTP\/1.1 400 /);
+  });
+});
+
+test('what is answered without a request has its id in the log', async () => {
+  for (const bytes of ['nonsense\r\n\r\n', 'CONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n']) {
+    const { raw, logs } = await start();
+    const [, requestId] = /\r\nX-Request-Id: (.*)\r\n/.exec(await raw(bytes))!;
+    expect(logs).toContainEqual(expect.objectContaining({ level: 20, requestId, status: 400 }));
+  }
+});
+
+describe('pipelined requests', () => {
+  test('are served 16 at a time, in order, and the connection is not read meanwhile', async () => {
+    const { begun, finish, handler } = heldFirst();
+    let served = 0;
+    const { open } = await start(async (context) => {
+      served += 1;
+      await handler(context);
+    });
+    const socket = await open();
+    const answers = readAll(socket);
+    const head = `${post}Content-Length: 3\r\n\r\n`;
+    socket.write(`${head}abc`.repeat(20) + head);
+    const { request } = await begun.opened;
+    await until(() => served === 16);
+    const before = request.socket.bytesRead;
+    // Each piece ends within a body, where Node would read on.
+    for (let piece = 0; piece < 20; piece += 1) {
+      socket.write(`abc${head}`);
+      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    }
+    expect([served, request.socket.bytesRead]).toEqual([16, before]);
+    finish.open();
+    socket.write(`abc${get}Connection: close\r\n\r\n`);
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', ...Array.from({ length: 41 }, () => 'HTTP/1.1 200')]);
+    expect(served).toBe(42);
+  });
+
+  test('are all told when the connection is cut, and those that wait are not begun', async () => {
+    const contexts: RequestContext[] = [];
+    const { open, server } = await start(async (context) => {
+      contexts.push(context);
+      await once(context.response, 'close');
+    });
+    const socket = await open();
+    socket.write(`${get}\r\n`.repeat(40));
+    await until(() => contexts.length === 16);
+    // A connection that is not read does not hear of its end before its time is over.
+    contexts[0]!.request.socket.destroy();
+    await server.close({ drainTimeoutMs: 20_000 });
+    expect(contexts.map(({ signal, response }) => [signal.aborted, response.destroyed])).toEqual(Array.from({ length: 16 }, () => [true, true]));
+    socket.destroy();
+  });
+
+  test('have their answers when a drain begins', async () => {
+    const { begun, finish, handler } = heldFirst();
+    const { open, server } = await start(handler);
+    const socket = await open();
+    const answers = readAll(socket);
+    socket.write(`${post}Content-Length: 0\r\n\r\n${`${get}\r\n`.repeat(40)}`);
+    await begun.opened;
+    const closed = server.close({ drainTimeoutMs: 20_000 });
+    finish.open();
+    const text = await answers;
+    expect(text.match(/HTTP\/1\.1 20\d/g)).toHaveLength(41);
+    expect(text.match(/connection: close/gi)).toHaveLength(1);
+    await closed;
   });
 });
 

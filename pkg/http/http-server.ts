@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
 import { ConnectionLimits, reservedConnections, type ConnectionLimitsOptions } from './connection-limits.ts';
+import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { hasBody } from './read-body.ts';
 import type { Handler } from './request-context.ts';
@@ -71,6 +72,7 @@ export class HttpServer {
   private readonly inFlight = new Set<ServerRequestContext>();
   /** Connections that have brought no request yet; Node takes them for busy when it closes idle ones. */
   private readonly fresh = new Set<Socket>();
+  private readonly pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
   private readonly broken = new WeakSet<Duplex>();
   private readonly onIdle = new Set<() => void>();
@@ -108,15 +110,19 @@ export class HttpServer {
         return;
       }
       this.fresh.add(socket);
-      socket.once('close', () => this.fresh.delete(socket));
+      this.pipelines.set(socket, new Pipeline(socket));
+      socket.once('close', () => {
+        this.fresh.delete(socket);
+        this.pipelines.delete(socket);
+      });
     });
-    const serve = (request: IncomingMessage, response: ServerResponse): void => void this.serve(request, response);
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.take(request, response);
     this.server.on('request', serve);
     // readBody sends the "100 Continue", once it is known that the body is wanted.
     this.server.on('checkContinue', serve);
     this.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-      void this.serve(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
-    this.server.on('connect', (_request: IncomingMessage, socket: Socket) => answerRaw(socket, newBadRequest('this server is no proxy')));
+      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
+    this.server.on('connect', (_request: IncomingMessage, socket: Socket) => this.endProxied(socket));
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
   }
 
@@ -156,7 +162,7 @@ export class HttpServer {
 
   private async drainAndClose(drainTimeoutMs: number): Promise<void> {
     const deadline = performance.now() + drainTimeoutMs;
-    for (const context of this.inFlight) this.endConnection(context);
+    for (const pipeline of this.pipelines.values()) pipeline.endAfterLast();
     this.drain.abort(newServiceUnavailable('the server is shutting down'));
     await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
     const closed = this.stopListening();
@@ -208,19 +214,47 @@ export class HttpServer {
     });
   }
 
-  /** What cannot be read behind whole requests must not cost them their answers: the connection ends after the last of these. */
+  /** What cannot be read must not cost the requests before it their answers: those come first, in order, and the connection ends behind them. */
   private endBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-    const waiting = [...this.inFlight].filter(({ request, response }) => request.socket === socket && !response.writableFinished);
-    const last = waiting.at(-1);
-    if (last === undefined || !isParseError(error) || waiting.some(({ request }) => !request.complete)) return answerParseError(error, socket);
+    if (!isParseError(error)) return answerParseError(error, socket, this.log);
     // The parser says the same of every further byte.
     if (this.broken.has(socket)) return;
     this.broken.add(socket);
-    if (last.response.headersSent) last.response.once('close', () => socket.end());
-    else last.response.shouldKeepAlive = false;
+    const unanswered = this.pipelines.get(socket)?.unanswered ?? [];
+    const last = unanswered.at(-1);
+    if (last === undefined) return answerParseError(error, socket, this.log);
+    if (last.req.complete) return this.endAfterLast(socket);
+    // It is the body of this one that is broken.
+    const answer = (): void => {
+      if (last.writableEnded) this.endAfterLast(socket);
+      else answerParseError(error, socket, this.log);
+    };
+    const before = unanswered.at(-2);
+    if (before === undefined) answer();
+    else before.once('close', answer);
   }
 
-  private async serve(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): Promise<void> {
+  /** For CONNECT: Node has let go of the connection, but not of the answers that are due on it. */
+  private endProxied(socket: Socket): void {
+    const last = this.pipelines.get(socket)?.unanswered.at(-1);
+    if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.log);
+    socket.once('timeout', () => socket.destroy()).resume();
+    this.endAfterLast(socket);
+  }
+
+  private endAfterLast(socket: Duplex): void {
+    const pipeline = this.pipelines.get(socket);
+    pipeline?.endAfterLast();
+    pipeline?.unanswered.at(-1)?.once('close', () => socket.end());
+  }
+
+  private take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
+    const pipeline = this.pipelines.get(request.socket);
+    // A request on a connection that was closed as it came.
+    pipeline?.add(response, () => void this.serve({ request, response, pipeline, refusal }));
+  }
+
+  private async serve({ request, response, pipeline, refusal }: { request: IncomingMessage; response: ServerResponse; pipeline: Pipeline; refusal: StatusError | undefined }): Promise<void> {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, refusal: refused });
@@ -233,7 +267,8 @@ export class HttpServer {
       this.afterClose(context);
       if (!running) this.release(context);
     });
-    if (context.rejection !== undefined || isBeyond || this.drain.signal.aborted || this.admitted.isLastRequest(request.socket)) this.endConnection(context);
+    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket)) pipeline.endAfter(response);
+    else if (this.drain.signal.aborted) pipeline.endAfterLast();
     try {
       await this.handler(context);
       if (!response.writableEnded && !response.destroyed) throw new Error('the handler gave no answer');
@@ -261,10 +296,6 @@ export class HttpServer {
     request.once('end', stop);
     request.once('close', stop);
     request.resume();
-  }
-
-  private endConnection({ response }: ServerRequestContext): void {
-    if (!response.headersSent) response.shouldKeepAlive = false;
   }
 
   private release(context: ServerRequestContext): void {

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Logger } from 'pino';
 import { newBadRequest, newRequestEntityTooLarge, StatusError } from '#pkg/apimachinery/index';
 import { newHeadersTooLarge } from './check-request.ts';
 
 /** Answers bytes that Node's parser refused: there is no request, hence no context. Of other failures (a reset, a TLS handshake) nobody can be told. */
-export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (isParseError(error) && socket.writable && !hasBegunAnswer(socket)) answerRaw(socket, parseFailure(error.code ?? ''));
+export function answerParseError(error: NodeJS.ErrnoException, socket: Duplex, log: Logger): void {
+  if (isParseError(error) && socket.writable && !hasBegunAnswer(socket)) answerRaw(socket, parseFailure(error.code ?? ''), log);
   else socket.destroy();
 }
 
@@ -15,9 +16,10 @@ export function isParseError({ code = '' }: NodeJS.ErrnoException): boolean {
   return code.startsWith('HPE_') || code.startsWith('ERR_HTTP_');
 }
 
-/** Writes a Status straight to a socket and closes it. */
-export function answerRaw(socket: Duplex, failure: StatusError): void {
+/** Writes a Status straight to a socket and closes it; no filter sees it, so the log has its id from here. */
+export function answerRaw(socket: Duplex, failure: StatusError, log: Logger): void {
   const id = randomUUID();
+  log.debug({ requestId: id, status: failure.code, reason: failure.message }, 'a request that cannot be read was refused');
   const body = JSON.stringify(failure.toStatus());
   const head = [
     `HTTP/1.1 ${failure.code} ${STATUS_CODES[failure.code]}`,

@@ -23,3 +23,9 @@ export function formatApiVersion({ group, version }: GroupVersion): string {
 export function formatGroupResource({ group, resource }: GroupResource): string {
   return group === '' ? resource : `${resource}.${group}`;
 }
+
+/** `blog.example.com` of `blog.example.com/v1`; '' of `v1`. */
+export function apiGroupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/');
+  return slash === -1 ? '' : apiVersion.slice(0, slash);
+}

@@ -27,10 +27,14 @@ export type IndexValue = string | number | boolean;
 /** What one index yields for one object: a key or none, or a set of keys for a multi-value index. */
 export type IndexKey = IndexValue | null | IndexValue[];
 
+/** Finds the objects that name a uid among their owners. Like labels it has no column of its own. */
+export const ownerUidIndex: IndexDefinition = { name: 'metadata.ownerReferences.uid', path: 'metadata.ownerReferences[*].uid', type: 'string', multi: true, unique: false, nullable: true };
+
 /** Indexes every model has without declaring them; a declared index may not take their names. */
 export const builtinIndexes: readonly IndexDefinition[] = [
   { name: 'metadata.name', path: 'metadata.name', type: 'string', multi: false, unique: false, nullable: false },
   { name: 'metadata.namespace', path: 'metadata.namespace', type: 'string', multi: false, unique: false, nullable: true },
   { name: 'metadata.creationTimestamp', path: 'metadata.creationTimestamp', type: 'date', multi: false, unique: false, nullable: true },
   { name: 'metadata.deletionTimestamp', path: 'metadata.deletionTimestamp', type: 'date', multi: false, unique: false, nullable: true },
+  ownerUidIndex,
 ];

@@ -35,8 +35,9 @@ describe('keys', () => {
   });
 
   test('of the built-in indexes, in their order', () => {
-    const object = objectOf({}, { namespace: 'n', creationTimestamp: '2024-01-01T00:00:00Z' });
-    expect(extractIndexKeys(builtinIndexes, object)).toEqual({ keys: ['x', 'n', 1_704_067_200_000, null], causes: [] });
+    const ownerReferences = ['u1', 'u2', 'u1'].map((uid) => ({ apiVersion: 'v1', kind: 'K', name: 'o', uid }));
+    const object = objectOf({}, { namespace: 'n', creationTimestamp: '2024-01-01T00:00:00Z', ownerReferences });
+    expect(extractIndexKeys(builtinIndexes, object)).toEqual({ keys: ['x', 'n', 1_704_067_200_000, null, ['u1', 'u2']], causes: [] });
   });
 });
 

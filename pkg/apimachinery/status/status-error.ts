@@ -60,9 +60,9 @@ export function newUnauthorized(message = 'Unauthorized'): StatusError {
   return new StatusError(401, 'Unauthorized', message);
 }
 
-export function newForbidden(resource: GroupResource, name: string, reason: string): StatusError {
+export function newForbidden(resource: GroupResource, name: string, reason: string, causes?: StatusCause[]): StatusError {
   const subject = name === '' ? formatGroupResource(resource) : `${formatGroupResource(resource)} "${name}"`;
-  return new StatusError(403, 'Forbidden', `${subject} is forbidden: ${reason}`, { details: detailsOf(resource, name) });
+  return new StatusError(403, 'Forbidden', `${subject} is forbidden: ${reason}`, { details: { ...detailsOf(resource, name), ...(causes === undefined ? {} : { causes }) } });
 }
 
 export function newNotFound(resource: GroupResource, name: string): StatusError {

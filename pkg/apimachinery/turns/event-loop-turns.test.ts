@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { EventLoopTurns, runAtOnce, runInTurns, type SlicedWork } from './event-loop-turns.ts';
+import { TurnScheduler } from './turn-scheduler.ts';
 
 function* counted(steps: number, at: (step: number) => void): SlicedWork<string> {
   for (let step = 0; step < steps; step += 1) {
@@ -32,14 +33,14 @@ describe('sliced work', () => {
 
   test('gives others their turn whenever its budget is spent', async () => {
     const steps: number[] = [];
-    const work = runInTurns(counted(5, (step) => steps.push(step)), 0);
+    const work = runInTurns(counted(5, (step) => steps.push(step)), { scheduler: new TurnScheduler({ budgetMs: 0 }) });
     expect(await turnsDuring(work)).toBeGreaterThanOrEqual(4);
     expect(steps).toEqual([0, 1, 2, 3, 4]);
     expect(await work).toBe('done');
   });
 
   test('stays in its turn while there is budget left', async () => {
-    const work = runInTurns(counted(5, () => {}), 60_000);
+    const work = runInTurns(counted(5, () => {}), { scheduler: new TurnScheduler({ budgetMs: 60_000 }) });
     expect(await turnsDuring(work)).toBeLessThanOrEqual(1);
   });
 
@@ -48,14 +49,25 @@ describe('sliced work', () => {
       if (step === 2) throw new Error('broken');
     });
     expect(() => runAtOnce(failing())).toThrow('broken');
-    await expect(runInTurns(failing(), 0)).rejects.toThrow('broken');
+    await expect(runInTurns(failing(), { scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toThrow('broken');
   });
 
   test('a turn counts anew after each pause', async () => {
-    const turns = new EventLoopTurns(60_000);
+    const turns = new EventLoopTurns({ scheduler: new TurnScheduler({ budgetMs: 60_000 }) });
     expect(turns.due).toBe(false);
     await turns.next();
     expect(turns.due).toBe(false);
-    expect(new EventLoopTurns(0).due).toBe(true);
+    expect(new EventLoopTurns({ scheduler: new TurnScheduler({ budgetMs: 0 }) }).due).toBe(true);
+  });
+
+  test('work that nobody waits for any more is given up at its next slice', async () => {
+    const gone = new AbortController();
+    const steps: number[] = [];
+    const work = counted(5, (step) => {
+      steps.push(step);
+      if (step === 1) gone.abort();
+    });
+    await expect(runInTurns(work, { signal: gone.signal, scheduler: new TurnScheduler({ budgetMs: 0 }) })).rejects.toMatchObject({ code: 504 });
+    expect(steps).toEqual([0, 1]);
   });
 });

@@ -1,28 +1,39 @@
-/** How long work may go on before others have their turn, in milliseconds. */
-const standardBudgetMs = 10;
+import { abortError } from '../client/abort-error.ts';
+import { TurnScheduler } from './turn-scheduler.ts';
+
+/** Of the process: its works share one event loop. */
+const processScheduler = new TurnScheduler();
+
+export interface TurnOptions {
+  /** Work that nobody waits for any more is given up where it would wait; what is done within its turn is done. */
+  signal?: AbortSignal | undefined;
+  /** Default: that of the process. */
+  scheduler?: TurnScheduler;
+}
 
 /**
- * Lets others run between the parts of a long computation. Counts from where it is made, which is best right after an `await`:
- * `if (turns.due) await turns.next()` costs small work next to nothing.
+ * Lets others run between the parts of a long computation, of which there may be many at once: they share the 10 ms that a turn of the event
+ * loop has for them all. Counts from where it is made, which is best right after an `await`: `if (turns.due) await turns.next()` costs
+ * small work next to nothing.
  */
 export class EventLoopTurns {
-  readonly #budgetMs: number;
-  #since = performance.now();
+  readonly #signal: AbortSignal | undefined;
+  readonly #scheduler: TurnScheduler;
 
-  constructor(budgetMs = standardBudgetMs) {
-    this.#budgetMs = budgetMs;
+  constructor({ signal, scheduler = processScheduler }: TurnOptions = {}) {
+    this.#signal = signal;
+    this.#scheduler = scheduler;
+    scheduler.enter();
   }
 
   get due(): boolean {
-    return performance.now() - this.#since >= this.#budgetMs;
+    return this.#scheduler.due;
   }
 
-  /** Resolves in another turn of the event loop, after what has come meanwhile. */
+  /** Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError, or 504 */
   async next(): Promise<void> {
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    this.#since = performance.now();
+    if (this.#signal?.aborted !== true) await this.#scheduler.wait();
+    if (this.#signal?.aborted === true) throw abortError(this.#signal);
   }
 }
 
@@ -37,12 +48,12 @@ export function runAtOnce<T>(work: SlicedWork<T>): T {
   }
 }
 
-/** In slices of about `budgetMs`, default 10, between which others have their turn. */
-export async function runInTurns<T>(work: SlicedWork<T>, budgetMs?: number): Promise<T> {
-  const turns = new EventLoopTurns(budgetMs);
+/** In slices, between which others have their turn. @throws what the work throws; once the signal aborts, its StatusError or 504 */
+export async function runInTurns<T>(work: SlicedWork<T>, options?: TurnOptions): Promise<T> {
+  const turns = new EventLoopTurns(options);
   for (;;) {
+    if (turns.due) await turns.next();
     const step = work.next();
     if (step.done === true) return step.value;
-    if (turns.due) await turns.next();
   }
 }

@@ -1,5 +1,9 @@
 import type { Model } from '#pkg/apimachinery/index';
 
+export const defaultNamespace = 'default';
+/** The platform's own: its leases. */
+export const systemNamespace = 'svc-system';
+
 /** A room for namespaced objects. Source: core/v1 Namespace. */
 export const namespaceModel: Model = {
   group: '',

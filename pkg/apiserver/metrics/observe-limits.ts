@@ -2,11 +2,18 @@ import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { durationBuckets, registerReading, SeriesHistogram, type InFlightObserver, type RefusedBy } from '#pkg/http/index';
 
-/** Overload is told once in so long, with what was refused since. Milliseconds. */
+/** Overload is told so long after the first refusal, with what was refused meanwhile. Milliseconds. */
+const tellFirstMs = 1000;
+/** Then once in so long, while there are more. Milliseconds. */
 const tellEveryMs = 10_000;
 
+export interface LimitsObserver extends InFlightObserver {
+  /** Tells what is not told yet, and leaves no timer. */
+  close(): void;
+}
+
 /** Counts what the limits of requests under way refuse and delay, and says in the log that they do: a line for each would be part of the overload. */
-export function observeLimits({ log, registry, waiting }: { log: Logger; registry: Registry; waiting: () => number }): InFlightObserver {
+export function observeLimits({ log, registry, waiting }: { log: Logger; registry: Registry; waiting: () => number }): LimitsObserver {
   const refusals = new Map<RefusedBy, number>();
   registerReading({
     registry,
@@ -17,18 +24,24 @@ export function observeLimits({ log, registry, waiting }: { log: Logger; registr
   });
   registerReading({ registry, name: 'svc_requests_waiting', help: 'Requests that wait for others to end.', type: 'gauge', read: waiting });
   const wait = new SeriesHistogram({ name: 'svc_request_wait_seconds', help: 'Time that requests waited for others to end, of those that had to.', labelNames: [], buckets: durationBuckets, registry }).series({});
-  let refused = 0;
-  let toldAt = -Infinity;
+  const untold = new Map<RefusedBy, number>();
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (): void => {
+    if (untold.size > 0) log.warn({ refused: Object.fromEntries(untold) }, 'requests are refused: more are under way than the limits allow');
+    timer = untold.size > 0 ? setTimeout(tell, tellEveryMs).unref() : undefined;
+    untold.clear();
+  };
   return {
     waited: (ms) => wait.observe(ms / 1000),
     refused: (reason) => {
       refusals.set(reason, (refusals.get(reason) ?? 0) + 1);
-      refused += 1;
-      const now = performance.now();
-      if (now - toldAt < tellEveryMs) return;
-      log.warn({ reason, refused }, 'requests are refused: more are under way than the limits allow');
-      toldAt = now;
-      refused = 0;
+      untold.set(reason, (untold.get(reason) ?? 0) + 1);
+      timer ??= setTimeout(tell, tellFirstMs).unref();
+    },
+    close: () => {
+      clearTimeout(timer);
+      tell();
+      clearTimeout(timer);
     },
   };
 }

@@ -162,6 +162,26 @@ describe('ratcheting: what was invalid and did not change passes', () => {
   });
 });
 
+describe('SchemaValidator.validating with what stood there before', () => {
+  test('compares in slices of their own what holds a fault, level by level', () => {
+    const levels = 40;
+    let schema: JsonSchema = { type: 'integer', maximum: 1 };
+    let value: JsonValue = 2;
+    for (let level = 0; level < levels; level += 1) {
+      schema = { type: 'object', properties: { big: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, deep: schema } };
+      value = { big: { a: 1 }, deep: value };
+    }
+    // The members are equal, but for one: none of the levels is, and each is compared.
+    const change = (of: JsonValue): JsonValue => JSON.parse(JSON.stringify(of).replace('"deep":2', '"deep":3')) as JsonValue;
+    let slices = 0;
+    const work = compileSchemaValidator(around(schema)).validating(post(value), post(change(value)));
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) slices += 1;
+    expect(step.value).toHaveLength(1);
+    expect(slices).toBeGreaterThanOrEqual(levels);
+  });
+});
+
 describe('SchemaValidator.validatingStatus', () => {
   const schema: JsonSchema = { type: 'object', properties: { spec: { type: 'integer' }, status: { type: 'object', properties: { n: { type: 'integer', maximum: 1 } } } } };
   const validator = compileSchemaValidator(schema);

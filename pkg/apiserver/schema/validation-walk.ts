@@ -85,7 +85,10 @@ export class ValidationWalk {
     if (site.value === site.old && typeof site.value !== 'object') return;
     const before = this.causes.length;
     yield* this.#check(site, root);
-    if (this.causes.length > before && site.old !== undefined && equalJson(site.value, site.old)) this.causes.length = before;
+    if (this.causes.length === before || site.old === undefined) return;
+    // All that is in a container is compared, on every level anew.
+    if (typeof site.value === 'object') yield;
+    if (equalJson(site.value, site.old)) this.causes.length = before;
   }
 
   *#check(site: Site, root: boolean): SlicedWork<void> {

@@ -102,6 +102,23 @@ test('withLogging names the trace of a request, warns of a slow one, and says at
   ]);
 });
 
+test('withLogging takes neither a 429 nor what waited for others for slow', async () => {
+  const handler: Handler = async (context) => {
+    if (context.info.name === 'refused') await sendJson(context, 429, '{}');
+    else {
+      context.waitedMs = 1e9;
+      await sendJson(context, 200, '{}');
+    }
+  };
+  const { send, logs } = await start([], handler, (log) => [withLogging(log, { slowMs: 0 })]);
+  await send({ path: `${posts}/refused` });
+  await send({ path: posts });
+  expect(logs).toMatchObject([
+    { level: 20, msg: 'request', status: 429 },
+    { level: 20, msg: 'request', status: 200 },
+  ]);
+});
+
 test('withMetrics has labels no client can make', async () => {
   const registry = new Registry();
   const { send, server } = await start([], ok, () => [withMetrics({ registry })]);

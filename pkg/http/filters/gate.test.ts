@@ -61,6 +61,33 @@ describe('a gate', () => {
     expect([await turns[0], await turns[1]]).toEqual([false, true]);
   });
 
+  test('is left at once by who is gone', async () => {
+    const gate = new Gate({ limit: 1, maxWaitMs: 20_000, maxWaiting: 2 });
+    expect(gate.enter(newResponse())).toBe(true);
+    const gone = newResponse();
+    const turns = [gate.enter(gone), gate.enter(newResponse())];
+    gone.emit('close');
+    expect([await turns[0], gate.waiting]).toEqual([false, 1]);
+    const last = gate.enter(newResponse());
+    expect(gate.waiting).toBe(2);
+    gate.leave();
+    gate.leave();
+    expect([await turns[1], await last, gate.running, gate.waiting]).toEqual([true, true, 1, 0]);
+    expect(gone.listenerCount('close')).toBe(0);
+  });
+
+  test('refuses each in its own time, also who has waited elsewhere and came later', async () => {
+    const gate = new Gate({ limit: 1, maxWaitMs: 20_000 });
+    const outcomes: string[] = [];
+    expect(gate.enter(newResponse())).toBe(true);
+    enterAll(gate, ['fresh'], outcomes);
+    expect(await gate.enter(newResponse(), 19_990)).toBe(false);
+    expect([outcomes, gate.waiting]).toEqual([[], 1]);
+    gate.leave();
+    await settled();
+    expect(outcomes).toEqual(['fresh in']);
+  });
+
   test('never has more in than its limit, nor keeps anybody out while there is room', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(fc.boolean(), { maxLength: 40 }), async (limit, steps) => {

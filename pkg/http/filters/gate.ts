@@ -12,8 +12,9 @@ export interface GateOptions {
 
 interface Waiting {
   response: ServerResponse;
-  /** By `performance.now()`. */
+  /** By `performance.now()`; earlier than it came here where it had waited elsewhere. */
   since: number;
+  isSettled: boolean;
   settle: (isIn: boolean) => void;
 }
 
@@ -31,9 +32,12 @@ const standingQueueMs = 50;
 export class Gate {
   private readonly options: Required<GateOptions>;
   private inside = 0;
+  private outside = 0;
+  /** From `first` on in the order of `since`; who left stays in it, settled, until its turn. */
   private queue: Waiting[] = [];
   private first = 0;
-  private isArmed = false;
+  private timer: NodeJS.Timeout | undefined;
+  private expiresAt = Infinity;
 
   constructor({ maxWaiting = 10_000, ...options }: GateOptions) {
     this.options = { maxWaiting, ...options };
@@ -44,7 +48,7 @@ export class Gate {
   }
 
   get waiting(): number {
-    return this.queue.length - this.first;
+    return this.outside;
   }
 
   get isFull(): boolean {
@@ -61,65 +65,72 @@ export class Gate {
       return true;
     }
     const { maxWaitMs, maxWaiting } = this.options;
-    if (waitedMs >= maxWaitMs || this.waiting >= maxWaiting) return false;
-    return new Promise((settle) => {
-      this.queue.push({ response, since: performance.now() - waitedMs, settle });
-      this.arm(maxWaitMs - waitedMs);
+    if (waitedMs >= maxWaitMs || this.outside >= maxWaiting || isAnswered(response)) return false;
+    return new Promise((resolve) => {
+      const onClose = (): void => one.settle(false);
+      const one: Waiting = {
+        response,
+        since: performance.now() - waitedMs,
+        isSettled: false,
+        settle: (isIn) => {
+          if (one.isSettled) return;
+          one.isSettled = true;
+          this.outside -= 1;
+          response.off('close', onClose);
+          resolve(isIn);
+        },
+      };
+      response.once('close', onClose);
+      this.outside += 1;
+      this.insert(one);
+      this.arm(one.since + maxWaitMs);
     });
   }
 
   leave(): void {
     this.inside -= 1;
-    while (!this.isFull && this.waiting > 0) {
-      const next = this.next();
-      if (isAnswered(next.response)) {
-        next.settle(false);
-      } else {
-        this.inside += 1;
-        next.settle(true);
-      }
+    for (let next = this.oldest(); next !== undefined && !this.isFull; next = this.oldest()) {
+      if (performance.now() - next.since > standingQueueMs) next = this.queue.pop()!;
+      else this.first += 1;
+      if (next.isSettled) continue;
+      const isIn = !isAnswered(next.response);
+      if (isIn) this.inside += 1;
+      next.settle(isIn);
     }
   }
 
-  private next(): Waiting {
-    const isStanding = performance.now() - this.queue[this.first]!.since > standingQueueMs;
-    if (isStanding) {
-      const newest = this.queue.pop()!;
-      this.compact();
-      return newest;
-    }
-    return this.shift();
+  /** Hardly ever far from the end: only who has waited elsewhere goes before others. */
+  private insert(one: Waiting): void {
+    let at = this.queue.length;
+    while (at > this.first && this.queue[at - 1]!.since > one.since) at -= 1;
+    this.queue.splice(at, 0, one);
   }
 
-  private shift(): Waiting {
-    const oldest = this.queue[this.first]!;
-    this.first += 1;
-    this.compact();
-    return oldest;
-  }
-
-  /** Shifting one by one would move the whole array each time. */
-  private compact(): void {
-    if (this.first === this.queue.length || this.first > 1024) {
+  /** Of those who still wait. */
+  private oldest(): Waiting | undefined {
+    while (this.queue[this.first]?.isSettled === true) this.first += 1;
+    // Shifting one by one would move the whole array each time.
+    if (this.first > 0 && (this.first === this.queue.length || this.first > 1024)) {
       this.queue = this.queue.slice(this.first);
       this.first = 0;
     }
+    return this.queue[this.first];
   }
 
   /** One timer serves all: the oldest is the first to have waited too long. */
-  private arm(ms: number): void {
-    if (this.isArmed) return;
-    this.isArmed = true;
-    setTimeout(() => this.expire(), Math.max(1, ms)).unref();
+  private arm(at: number): void {
+    if (at >= this.expiresAt) return;
+    clearTimeout(this.timer);
+    this.expiresAt = at;
+    this.timer = setTimeout(() => this.expire(), Math.max(1, at - performance.now())).unref();
   }
 
   private expire(): void {
-    this.isArmed = false;
-    const { maxWaitMs } = this.options;
-    while (this.waiting > 0) {
-      const left = this.queue[this.first]!.since + maxWaitMs - performance.now();
-      if (left > 0) return this.arm(left);
-      this.shift().settle(false);
+    this.expiresAt = Infinity;
+    for (let next = this.oldest(); next !== undefined; next = this.oldest()) {
+      const at = next.since + this.options.maxWaitMs;
+      if (at > performance.now()) return this.arm(at);
+      next.settle(false);
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Filter, RequestContext } from '../request-context.ts';
 import { sendJson } from '../respond.ts';
 import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
 import { InFlightLimits, type MaxInFlight, type RefusedBy } from './in-flight-limits.ts';
+import { withAuthentication } from './with-authentication.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 import { withTimeout } from './with-timeout.ts';
@@ -17,7 +18,8 @@ afterEach(async () => {
 });
 
 const posts = '/apis/g.io/v1/posts';
-const isExempt: NonNullable<MaxInFlight['isExempt']> = ({ path }) => path === '/livez';
+const exemptions = new Map([['/livez', 'everything'], ['/readyz', 'probes'], ['/metrics', 'metrics']] as const);
+const exemption: NonNullable<MaxInFlight['exemption']> = ({ path }) => exemptions.get(path as '/livez');
 
 /** The header names the user, as `withAuthentication` would. */
 const withUser: Filter = (next) => (context) => {
@@ -39,14 +41,16 @@ interface Held {
 /** A handler that holds whatever comes, until it is told to finish. */
 async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?: number } = {}): Promise<Held> {
   const refused: RefusedBy[] = [];
-  const limits = new InFlightLimits({ isExempt, ...options, observer: { refused: (by) => void refused.push(by), waited: () => {} } });
+  const limits = new InFlightLimits({ exemption, ...options, observer: { refused: (by) => void refused.push(by), waited: () => {} } });
   const finished = gate();
   const arrivals = { count: 0, wake: (): void => {} };
   const handler = async (context: RequestContext): Promise<void> => {
-    if (context.info.path !== '/livez') {
+    if (context.info.path !== '/livez' && context.info.path !== '/apis') {
       arrivals.count += 1;
       arrivals.wake();
+      if (context.info.name === 'stream') context.response.flushHeaders();
       await finished.opened;
+      if (context.info.name === 'stream') return void context.response.end();
     }
     await sendJson(context, 200, `{"waited":${context.waitedMs > 0}}`);
   };
@@ -99,6 +103,7 @@ test('one too many waits for another to end', async () => {
 
 test('who waits for others with the same credential keeps no place of the total', async () => {
   const { server, arrived, finish } = await start({ total: 2, perUser: 1, maxWaitMs: 20_000 });
+  for (const name of ['heavy', 'light']) await server.send({ path: '/apis', headers: { authorization: `Bearer ${name}`, 'x-user': name } });
   const heavy = [1, 2, 3].map(() => server.send({ path: posts, headers: { authorization: 'Bearer heavy', 'x-user': 'heavy' } }));
   await arrived(1);
   const light = server.send({ path: posts, headers: { authorization: 'Bearer light', 'x-user': 'light' } });
@@ -117,13 +122,70 @@ test('a user has no more with two credentials than with one', async () => {
   expect((await first).status).toBe(200);
 });
 
-test('watches and requests count apart', async () => {
-  const { server, arrived, finish } = await start({ total: 1, watches: 1, maxWaitMs: 5 });
-  const both = [server.send({ path: posts }), server.send({ path: `${posts}?watch=1` })];
+const stream = `${posts}?watch=1&fieldSelector=metadata.name%3Dstream`;
+
+test('a watch is a request until its stream has begun, and then only a watch', async () => {
+  const { server, limits, refused, arrived, finish } = await start({ total: 1, perUser: 1, watches: 2, maxWaitMs: 5 });
+  const streaming = server.send({ path: stream });
+  await arrived(1);
+  while (limits.running > 0) await new Promise(setImmediate);
+  const beginning = server.send({ path: `${posts}?watch=1` });
   await arrived(2);
   expect((await server.send({ path: posts })).status).toBe(429);
+  expect((await server.send({ path: stream })).status).toBe(429);
+  expect(refused).toEqual(['total', 'total']);
   finish();
-  for (const answer of both) expect((await answer).status).toBe(200);
+  for (const answer of [streaming, beginning]) expect((await answer).status).toBe(200);
+  expect([(await server.send({ path: stream })).status, limits.running]).toEqual([200, 0]);
+});
+
+test('a watch that is not authenticated leaves its places', async () => {
+  const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, maxWaitMs: 5 });
+  const server = await startTestServer((context) => sendJson(context, 200, '{}'), {
+    filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, withAuthentication({ authenticateRequest: () => Promise.resolve(undefined) }), limits.perUser],
+  });
+  started.push(server);
+  for (let i = 0; i < 3; i += 1) expect((await server.send({ path: stream, headers: { authorization: `Bearer ${i}` } })).status).toBe(401);
+  expect([limits.running, limits.waiting]).toEqual([0, 0]);
+});
+
+test('probes and metrics have places of their own each, and one probe needs none', async () => {
+  const { server, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 0 });
+  const held = ['/readyz', '/metrics'].flatMap((path) => Array.from({ length: 64 }, () => server.send({ path })));
+  await arrived(128);
+  const statuses: number[] = [];
+  for (const path of ['/readyz', '/metrics', '/livez']) statuses.push((await server.send({ path })).status);
+  expect([statuses, refused]).toEqual([[429, 429, 200], ['probes', 'metrics']]);
+  finish();
+  for (const answer of held) expect((await answer).status).toBe(200);
+});
+
+test('invented credentials share the places of their address, and one that was good a moment ago has its own', async () => {
+  const { server, refused, arrived, finish } = await start({ total: 100, perUser: 90, maxWaitMs: 5 });
+  const good = { authorization: 'Bearer good', 'x-user': 'u' };
+  await server.send({ path: '/apis', headers: good });
+  const invented = Array.from({ length: 32 }, (_, i) => server.send({ path: posts, headers: { authorization: `Bearer ${i}` } }));
+  await arrived(32);
+  expect((await server.send({ path: posts, headers: { authorization: 'Bearer another' } })).status).toBe(429);
+  expect((await server.send({ path: stream, headers: { authorization: 'Bearer another' } })).status).toBe(429);
+  expect(refused).toEqual(['address', 'address']);
+  expect((await server.send({ path: '/apis', headers: good })).status).toBe(200);
+  finish();
+  for (const answer of invented) expect((await answer).status).toBe(200);
+});
+
+test('a client that left while it waited is not counted as refused', async () => {
+  const { server, limits, refused, arrived, finish } = await start({ total: 1, maxWaitMs: 20_000 });
+  const held = server.send({ path: posts });
+  await arrived(1);
+  const gone = await server.open();
+  gone.write(`GET ${posts} HTTP/1.1\r\nHost: h\r\n\r\n`);
+  while (limits.waiting < 1) await new Promise(setImmediate);
+  gone.destroy();
+  while (limits.waiting > 0) await new Promise(setImmediate);
+  finish();
+  await held;
+  expect([refused, limits.running]).toEqual([[], 0]);
 });
 
 test('what was answered by a time-out counts until its work has ended', async () => {
@@ -140,31 +202,48 @@ test('what was answered by a time-out counts until its work has ended', async ()
 });
 
 describe('a connection cut at any stage leaves no place taken', () => {
-  const head = (method: string, more = ''): string => `${method} ${posts} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
+  const watchOf = (name: string): string => `?watch=1&fieldSelector=metadata.name%3D${name}`;
+  const head = (method: string, more = '', query = ''): string => `${method} ${posts}${query} HTTP/1.1\r\nHost: h\r\nX-User: u\r\n${more}\r\n`;
   const stages: { reason: string; bytes: string; holds: boolean }[] = [
     { reason: 'within its head', bytes: `GET ${posts} HTTP/1.1\r\nHos`, holds: false },
     { reason: 'while it waits for its turn', bytes: head('GET'), holds: true },
     { reason: 'within its body', bytes: `${head('POST', 'Content-Length: 10\r\n')}abc`, holds: false },
     { reason: 'before its body', bytes: head('POST', 'Content-Length: 10\r\nExpect: 100-continue\r\n'), holds: false },
     { reason: 'within its answer', bytes: head('PUT'), holds: false },
+    { reason: 'of a watch that waits for its turn', bytes: head('GET', '', watchOf('quiet')), holds: true },
+    { reason: 'of a watch before its stream begins', bytes: head('GET', '', watchOf('quiet')), holds: false },
+    { reason: 'of a watch while it is authenticated', bytes: head('GET', 'X-Slow: 1\r\n', watchOf('quiet')), holds: false },
+    { reason: 'of a watch within its stream', bytes: head('GET', '', watchOf('stream')), holds: false },
     { reason: 'with more than one request', bytes: head('GET').repeat(3), holds: false },
   ];
   test.each(stages)('$reason', async ({ bytes, holds }) => {
-    const limits = new InFlightLimits({ total: 1, perUser: 1, maxWaitMs: 50 });
+    const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, watchesPerUser: 1, maxWaitMs: 50 });
     const open = gate();
     const begun = gate();
+    const untilCut = async ({ signal }: RequestContext): Promise<void> => {
+      if (!signal.aborted) await once(signal, 'abort');
+    };
+    const slowLookup: Filter = (next) => async (context) => {
+      if (context.request.headers['x-slow'] !== undefined) {
+        begun.open();
+        await untilCut(context);
+      }
+      await next(context);
+    };
     const handler = async (context: RequestContext): Promise<void> => {
       begun.open();
       const { method } = context.request;
+      if (context.info.name === 'stream') context.response.flushHeaders();
+      if (context.info.name === 'stream' || context.info.name === 'quiet') return untilCut(context);
       if (context.info.name === 'held') await open.opened;
       if (method === 'POST') await readBody(context);
       if (method === 'PUT') {
         context.response.write('begin');
-        if (!context.signal.aborted) await once(context.signal, 'abort');
+        await untilCut(context);
       }
       await sendJson(context, 200, '{}');
     };
-    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, withUser, limits.perUser] });
+    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, slowLookup, withUser, limits.perUser] });
     started.push(server);
     const held = holds ? server.send({ path: `${posts}/held` }) : undefined;
     if (holds) await begun.opened;
@@ -179,5 +258,10 @@ describe('a connection cut at any stage leaves no place taken', () => {
     do ({ status } = await server.send({ path: posts, headers: { 'x-user': 'u' } }));
     while (status === 429);
     expect([status, limits.waiting, limits.running]).toEqual([200, 0, 0]);
+    const watching = await server.open();
+    watching.write(head('GET', '', watchOf('stream')));
+    const [first] = (await once(watching, 'data')) as [Buffer];
+    watching.destroy();
+    expect(first.toString()).toMatch(/^HTTP\/1.1 200/);
   });
 });

@@ -11,9 +11,9 @@ export interface LoggingOptions {
 }
 
 /**
- * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too: where there is one there are thousands; and one at its beginning, at trace.
+ * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
  * Never the query, a header or a body: they hold credentials. `bytes` counts what went over the connection, headers included; `waitedMs` is there
- * where the request had to wait for others to end.
+ * where the request had to wait for others to end, and makes none slow.
  */
 export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
   return (next) => async (context) => {
@@ -24,7 +24,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
     await next(context);
     const ms = performance.now() - start;
     const status = statusOf(context);
-    const isSlow = ms >= slowMs && context.info.verb !== 'watch';
+    const isSlow = status !== 429 && ms - context.waitedMs >= slowMs && context.info.verb !== 'watch';
     const level = levelOf(status, isSlow);
     if (!log.isLevelEnabled(level)) return;
     log[level](

@@ -1,0 +1,47 @@
+import type { ObjectKey } from '../meta/object.ts';
+import { newBadRequest } from '../status/status-error.ts';
+import { validateName } from '../validation/name.ts';
+import type { DeleteOptions } from './client.ts';
+
+/**
+ * What every door refuses before it asks, so that all do so alike. A name that cannot be part of a URL would otherwise lead over HTTP to
+ * something else: an empty one to the whole collection.
+ * @throws StatusError 400
+ */
+export function checkObjectKey({ namespace, name }: ObjectKey): void {
+  if (name === undefined || name === '') throw newBadRequest('name must be provided');
+  checkSegment('name', name);
+  checkNamespaceName(namespace);
+}
+
+/** '' and absent are no namespace. @throws StatusError 400 */
+export function checkNamespaceName(namespace: string | undefined): void {
+  if (namespace !== undefined && namespace !== '') checkSegment('namespace', namespace);
+}
+
+/** 0 would mean something else over HTTP: all present objects. @throws StatusError 400 */
+export function checkWatchStart(resourceVersion: string | undefined): void {
+  if (resourceVersion === undefined || /^0*$/.test(resourceVersion)) throw newBadRequest('a watch begins at a resourceVersion that the server gave');
+}
+
+/** An empty one would be none. @throws StatusError 400 */
+export function checkPreconditions({ uid, resourceVersion }: DeleteOptions): void {
+  if (uid === '' || resourceVersion === '') throw newBadRequest('a precondition must not be empty');
+}
+
+/** What is sent, as JSON: properties that are undefined are left out. @throws StatusError 400 for what JSON cannot say. */
+export function encodeBody(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw newBadRequest(`the object cannot be sent as JSON: ${error instanceof Error ? error.message : 'it is not serializable'}`);
+  }
+  if (text === undefined) throw newBadRequest('an object is expected');
+  return text;
+}
+
+function checkSegment(what: string, text: string): void {
+  const violation = typeof text === 'string' ? validateName(text, 'path-segment') : 'must be a string';
+  if (violation !== undefined) throw newBadRequest(`the ${what} in the request is not valid: ${violation}`);
+}
