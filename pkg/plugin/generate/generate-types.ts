@@ -1,0 +1,46 @@
+import { groupResource, formatGroupResource, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import { modelText } from './model-text.ts';
+import { quote } from './source-text.ts';
+import { NameGiver } from './type-names.ts';
+
+export interface GenerateOptions {
+  /** The module that the port's types are imported from. Default `@svc/sdk`. */
+  sdk?: string;
+}
+
+/**
+ * TypeScript for models that somebody else declared: for each group and served version one file, by its path (`blog.example.com/v1.ts`). It
+ * holds the types of specs and statuses, a ResourceType and a client for each model, and imports nothing but types. The same models give the
+ * same text, whatever their order; nothing that stands in a schema can become code.
+ * @throws TypeError for a group or version that cannot be the name of a file
+ */
+export function generateTypes(models: readonly Model[], { sdk = '@svc/sdk' }: GenerateOptions = {}): Map<string, string> {
+  const files = new Map<string, { model: Model; version: ModelVersion }[]>();
+  for (const model of models.toSorted(byName)) {
+    for (const version of model.versions) {
+      if (!version.served) continue;
+      const path = pathOf(model.group, version.name);
+      files.set(path, [...(files.get(path) ?? []), { model, version }]);
+    }
+  }
+  return new Map([...files.keys()].toSorted().map((path) => [path, fileText(files.get(path) ?? [], sdk)]));
+}
+
+function fileText(entries: readonly { model: Model; version: ModelVersion }[], sdk: string): string {
+  const giver = new NameGiver();
+  const head = ['/* Written by `svc generate types`: to change it, change the models and write it anew. */', `import type * as svc from ${quote(sdk)};`, ''].join('\n');
+  return [head, ...entries.map(({ model, version }) => modelText(model, version, giver.namesFor(model.names.kind)))].join('\n');
+}
+
+function byName(a: Model, b: Model): number {
+  const [left, right] = [a, b].map((model) => formatGroupResource(groupResource(model))) as [string, string];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+function pathOf(group: string, version: string): string {
+  const folder = group === '' ? 'core' : group;
+  if (!/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(folder) || folder.includes('..') || !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(version)) {
+    throw new TypeError(`${quote(`${group}/${version}`)} cannot be the name of a file`);
+  }
+  return `${folder}/${version}.ts`;
+}

@@ -1,0 +1,86 @@
+import { isJsonObject } from '#pkg/apimachinery/index';
+import { docComment, propertyName, quote } from './source-text.ts';
+
+/** As deep as a legal schema is; below it anything may stand. */
+const deepest = 100;
+const longestDefault = 200;
+
+/**
+ * The TypeScript type of the values under a schema. The schema may be any value: what is no legal schema is any JSON. Combinations (`anyOf`...)
+ * only restrict, and say nothing here. Names of the port's types are prefixed with `svc.`.
+ */
+export function typeText(schema: unknown, indent: string, depth = 0): string {
+  if (!isJsonObject(schema) || depth > deepest) return 'svc.JsonValue';
+  const text = enumText(schema) ?? plainText(schema, indent, depth);
+  return schema['nullable'] === true && text !== 'svc.JsonValue' ? `${text} | null` : text;
+}
+
+/** The members of an object's type, one a line; '' where it has no declared ones. */
+export function membersText(schema: Record<string, unknown>, indent: string, depth = 0): string {
+  const properties = propertiesOf(schema);
+  const required: ReadonlySet<unknown> = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
+  const members = Object.keys(properties).toSorted().map((name) => {
+    const inner = properties[name];
+    const doc = isJsonObject(inner) ? docComment([textOf(inner['title']), textOf(inner['description']), defaultText(inner['default'])], indent) : '';
+    return `${doc}${indent}${propertyName(name)}${required.has(name) ? '' : '?'}: ${typeText(inner, indent, depth + 1)};\n`;
+  });
+  if (schema['x-kubernetes-preserve-unknown-fields'] === true) members.push(`${indent}[key: string]: unknown;\n`);
+  return members.join('');
+}
+
+/** Literals; undefined where there are none, or some that are no plain values. Null is what `nullable` says. */
+function enumText(schema: Record<string, unknown>): string | undefined {
+  const values = Array.isArray(schema['enum']) ? (schema['enum'] as unknown[]).filter((value) => value !== null) : [];
+  if (values.length === 0 || !values.every((value) => ['string', 'number', 'boolean'].includes(typeof value))) return undefined;
+  return [...new Set(values)].map((value) => (typeof value === 'string' ? quote(value) : JSON.stringify(value))).join(' | ');
+}
+
+function plainText(schema: Record<string, unknown>, indent: string, depth: number): string {
+  if (schema['x-kubernetes-int-or-string'] === true) return 'number | string';
+  switch (schema['type']) {
+    case 'string':
+    case 'boolean':
+      return schema['type'];
+    case 'integer':
+    case 'number':
+      return 'number';
+    case 'array':
+      return listText(typeText(schema['items'], indent, depth + 1));
+    case 'object':
+      return objectText(schema, indent, depth);
+    default:
+      return 'svc.JsonValue';
+  }
+}
+
+function listText(item: string): string {
+  return /^[\w.]+$/.test(item) ? `${item}[]` : `(${item})[]`;
+}
+
+function objectText(schema: Record<string, unknown>, indent: string, depth: number): string {
+  const { additionalProperties: additional } = schema;
+  const isOpen = additional === true || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const isMap = Object.keys(propertiesOf(schema)).length === 0;
+  if (isMap && isJsonObject(additional)) return `{ [key: string]: ${typeText(additional, indent, depth + 1)} }`;
+  if (isMap) return isOpen ? 'svc.JsonObject' : '{ [key: string]: never }';
+  return `{\n${membersText(schema, `${indent}  `, depth)}${indent}}`;
+}
+
+/** An embedded resource says what it is, whether its schema declares it or not. */
+function propertiesOf(schema: Record<string, unknown>): Record<string, unknown> {
+  const declared = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  if (schema['x-kubernetes-embedded-resource'] !== true) return declared;
+  return { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: openObject, ...declared };
+}
+
+const openObject = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+function defaultText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const text = JSON.stringify(value);
+  return `Default: ${text.length > longestDefault ? `${text.slice(0, longestDefault)}...` : text}`;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,80 @@
+import type { Static, TObject } from 'typebox';
+import type { ApiObject, JsonSchema, PrinterColumn, ResourceType } from '#pkg/apimachinery/index';
+import { defaultDefinition, validateDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { convertSchema } from './convert-schema.ts';
+import { declareIndex, type ModelIndex } from './model-index.ts';
+
+export interface ModelOptions<Spec extends TObject, Status extends TObject> {
+  /** A domain: `blog.example.com`. */
+  group: string;
+  version: string;
+  kind: string;
+  /** Lowercase, as in URLs; so is `singular`. */
+  plural: string;
+  singular: string;
+  /** Do its objects live in namespaces? Default false. */
+  namespaced?: boolean;
+  shortNames?: readonly string[];
+  categories?: readonly string[];
+  spec: Spec;
+  /** Written apart, at `/status`. */
+  status?: Status;
+  indexes?: readonly ModelIndex[];
+  printerColumns?: readonly PrinterColumn[];
+}
+
+/** An object of a model in code: its spec is always there. */
+export interface ModelObject<Spec, Status> extends ApiObject<Spec, Status> {
+  spec: Spec;
+}
+
+/** A model in code: the type of its objects for a Client, and the definition that registers it. */
+export interface DefinedModel<Spec = unknown, Status = unknown> extends ResourceType<ModelObject<Spec, Status>> {
+  readonly definition: CustomResourceDefinition;
+}
+
+/** The objects of a model: `export type Post = ObjectOf<typeof Post>`. */
+export type ObjectOf<M extends ResourceType> = NonNullable<M['object']>;
+
+/**
+ * Declares a model in code. `spec` and `status` are TypeBox schemas; their objects are typed by them, and the server validates by the same.
+ * Nothing happens yet: `registerModel` makes it known.
+ * @throws TypeError that names the place, for what a definition cannot say and for names, indexes or columns that the server would refuse
+ */
+export function defineModel<Spec extends TObject, Status extends TObject = never>(
+  options: ModelOptions<Spec, Status>,
+): DefinedModel<Static<Spec>, [Status] extends [never] ? never : Static<Status>> {
+  const { group, version, kind, plural, namespaced = false, status } = options;
+  const definition = definitionOf(options);
+  const causes = validateDefinition(defaultDefinition(definition), { validateStructuralSchema: () => [] });
+  if (causes.length > 0) throw new TypeError(`the model ${kind} cannot be: ${causes.map(({ field = '', message }) => `${field}: ${message}`).join('; ')}`);
+  return Object.freeze({ group, version, kind, plural, namespaced, hasStatusSubresource: status !== undefined, definition });
+}
+
+function definitionOf(options: ModelOptions<TObject, TObject>): CustomResourceDefinition {
+  const { group, version, kind, plural, singular, namespaced = false, shortNames = [], categories = [], status, printerColumns = [] } = options;
+  const properties = { spec: convertSchema(options.spec, 'spec'), ...(status === undefined ? {} : { status: convertSchema(status, 'status') }) };
+  const schema: JsonSchema = { type: 'object', required: ['spec'], properties };
+  const indexes = (options.indexes ?? []).map((each) => declareIndex(each, schema));
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: { plural, singular, kind, ...(shortNames.length === 0 ? {} : { shortNames: [...shortNames] }), ...(categories.length === 0 ? {} : { categories: [...categories] }) },
+      versions: [
+        {
+          name: version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: schema },
+          ...(status === undefined ? {} : { subresources: { status: {} } }),
+          ...(indexes.length === 0 ? {} : { indexes }),
+          ...(printerColumns.length === 0 ? {} : { additionalPrinterColumns: [...printerColumns] }),
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { parseIndexPath, type IndexPathSegment, type IndexType, type JsonSchema } from '#pkg/apimachinery/index';
+import type { DeclaredIndex } from '#pkg/apis/index';
+
+/** A field that lists may select by; what `index` and `multiIndex` give. */
+export interface ModelIndex {
+  readonly path: string;
+  readonly name: string;
+  readonly multi: boolean;
+  readonly unique: boolean;
+  readonly nullable: boolean;
+}
+
+export interface MultiIndexOptions {
+  /** What `fieldSelector` and `sort` call it. Default: the path, without `[*]`. */
+  name?: string;
+}
+
+export interface IndexOptions extends MultiIndexOptions {
+  /** No two objects of the model have the same value: 409. Default false. */
+  unique?: boolean;
+  /** May an object have no value? Default true; otherwise 422. */
+  nullable?: boolean;
+}
+
+/** An index of one value: `index('spec.slug', { unique: true })`. Its type is the field's; a text of format date or date-time is a date. */
+export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): ModelIndex {
+  return { path, name, multi: false, unique, nullable };
+}
+
+/** An index of several values, which a list selects by containment: `multiIndex('spec.tags[*]')`. */
+export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: MultiIndexOptions = {}): ModelIndex {
+  return { path, name, multi: true, unique: false, nullable: true };
+}
+
+/** As the definition declares it. @throws TypeError that names the path, where it leads to no plain field of `schema` */
+export function declareIndex({ path, name, multi, unique, nullable }: ModelIndex, schema: JsonSchema): DeclaredIndex {
+  const type = indexTypeAt(path, schema);
+  const lists = path.includes('[*]');
+  if (multi !== lists) throw newIndexError(path, lists ? 'leads to several values, which multiIndex takes' : "leads to one value; several need a '[*]', or index");
+  return { name, path, type, ...(multi ? { multi } : {}), ...(unique ? { unique } : {}), ...(nullable ? {} : { nullable }) };
+}
+
+const text: JsonSchema = { type: 'string' };
+const texts: JsonSchema = { type: 'object', additionalProperties: text };
+
+/** What an index may say of metadata; names and times are indexed in every model. */
+const metadata: JsonSchema = {
+  type: 'object',
+  properties: { generateName: text, uid: text, generation: { type: 'integer' }, labels: texts, annotations: texts, finalizers: { type: 'array', items: text } },
+};
+
+function indexTypeAt(path: string, schema: JsonSchema): IndexType {
+  const parsed = parseIndexPath(path);
+  if ('problem' in parsed) throw newIndexError(path, `is no path: ${parsed.problem}`);
+  let current: JsonSchema | undefined = { type: 'object', properties: { ...schema.properties, metadata } };
+  for (const segment of parsed.segments) current = current === undefined ? undefined : stepInto(current, segment);
+  if (current === undefined) throw newIndexError(path, 'leads to no field of the schema');
+  const { type, format } = current;
+  if (type === 'string') return format === 'date-time' || format === 'date' ? 'date' : 'string';
+  if (type === 'integer' || type === 'number' || type === 'boolean') return type;
+  const instead = type === 'array' ? `; its items are ${path}[*]` : '';
+  throw newIndexError(path, `leads to ${type === undefined ? 'a field of no certain type' : `a field of type ${type}`}, which cannot be indexed${instead}`);
+}
+
+function stepInto(schema: JsonSchema, segment: IndexPathSegment): JsonSchema | undefined {
+  if ('everyItem' in segment) return schema.items;
+  const { properties = {}, additionalProperties } = schema;
+  if (Object.hasOwn(properties, segment.property)) return properties[segment.property];
+  return typeof additionalProperties === 'object' ? additionalProperties : undefined;
+}
+
+function newIndexError(path: string, problem: string): TypeError {
+  return new TypeError(`the index ${path} ${problem}`);
+}

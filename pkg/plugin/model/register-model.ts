@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { abortError, isSameJson, isStatusError, newTimeout, StatusError, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
+import { defaultDefinition, isEstablished, type CustomResourceDefinition, type DefinitionSpec } from '#pkg/apis/index';
+import { ItemBackoff } from '#pkg/runtime/index';
+import type { DefinedModel } from './define-model.ts';
+import { definitionType } from './definition-type.ts';
+
+/** Names the plugin that a definition, or a preset, belongs to. */
+export const pluginLabel = 'svc.run/plugin';
+
+export interface RegisterOptions {
+  /** The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none is taken. */
+  plugin?: string;
+  /** Default 30 000; then it is 504. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+type DefinitionClient = Pick<Reader & Writer & Watcher, 'get' | 'create' | 'update' | 'watch'>;
+
+/** What another look may find mended. */
+const forNow: ReadonlySet<StatusReason> = new Set(['AlreadyExists', 'Conflict', 'NotFound', 'Expired', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
+
+/** No second look will help. */
+class ModelRefusedError extends StatusError {
+  constructor(message: string) {
+    super(409, 'Conflict', message);
+  }
+}
+
+/**
+ * Makes the API serve a model in code: writes its definition where that is missing or differs, and resolves when the model is served. Safe in
+ * several processes at once; what fails for now is tried again. The code speaks for its version, which becomes the storage version, and for
+ * the names; other versions stay. Indexes may still be being built: the definition's condition `IndexesReady` tells.
+ * @param client not a cached one
+ * @throws StatusError 409 that names who has one of the names, or the model, 422 for a change the server refuses, 504 past the time
+ */
+export async function registerModel(client: DefinitionClient, { definition }: DefinedModel, { plugin, timeoutMs = 30_000, signal }: RegisterOptions = {}): Promise<Stored<CustomResourceDefinition>> {
+  const wanted = plugin === undefined ? definition : { ...definition, metadata: { ...definition.metadata, labels: { [pluginLabel]: plugin } } };
+  const limit = new AbortController();
+  const giveUp = (): void => limit.abort(signal?.reason);
+  let last = '';
+  const timer = setTimeout(() => limit.abort(newTimeout(`the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`)), timeoutMs);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  if (signal?.aborted === true) giveUp();
+  try {
+    return await settle(client, wanted, limit.signal, (error) => {
+      last = `; at last: ${error.message}`;
+    });
+  } catch (error) {
+    throw limit.signal.aborted ? abortError(limit.signal) : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
+
+/** Looks, writes what differs, and looks again, until the server has decided. */
+async function settle(client: DefinitionClient, wanted: CustomResourceDefinition, signal: AbortSignal, failed: (error: StatusError) => void): Promise<Stored<CustomResourceDefinition>> {
+  const backoff = new ItemBackoff({ baseMs: 20, maxMs: 2000, jitter: 0.5 });
+  for (;;) {
+    if (signal.aborted) throw abortError(signal);
+    try {
+      const current = await writeDefinition(client, wanted, signal);
+      if (isServed(current)) return current;
+      await nextChange(client, current, signal);
+    } catch (error) {
+      if (error instanceof ModelRefusedError || !isStatusError(error) || !forNow.has(error.reason)) throw error;
+      failed(error);
+      await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function writeDefinition(client: DefinitionClient, wanted: CustomResourceDefinition, signal: AbortSignal): Promise<Stored<CustomResourceDefinition>> {
+  const { name } = wanted.metadata;
+  let stored: Stored<CustomResourceDefinition>;
+  try {
+    stored = await client.get(definitionType, { namespace: '', name }, { signal });
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error;
+    return client.create(definitionType, wanted, { signal });
+  }
+  // What is being deleted takes no changes; it is made anew when it is gone.
+  if (stored.metadata.deletionTimestamp !== undefined) return stored;
+  const owner = stored.metadata.labels?.[pluginLabel];
+  if (owner !== undefined && owner !== wanted.metadata.labels?.[pluginLabel]) throw new ModelRefusedError(`the model ${name} belongs to the plugin ${owner}`);
+  const labels = { ...stored.metadata.labels, ...wanted.metadata.labels };
+  const spec = wantedSpec(wanted, stored.spec);
+  if (isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) && isSameJson(labels, stored.metadata.labels ?? {})) return stored;
+  return client.update(definitionType, { ...stored, metadata: { ...stored.metadata, labels }, spec }, { signal });
+}
+
+/** What the code declares, beside the versions that only the stored definition has: objects may be stored in them. */
+function wantedSpec(definition: CustomResourceDefinition, stored: DefinitionSpec): DefinitionSpec {
+  const { spec } = defaultDefinition(definition);
+  const [own] = spec.versions;
+  const versions = stored.versions.map((version) => (version.name === own?.name ? own : { ...version, storage: false }));
+  return { ...spec, versions: own === undefined || versions.includes(own) ? versions : [...versions, own] };
+}
+
+/** @throws ModelRefusedError where another model has one of the names */
+function isServed(definition: Stored<CustomResourceDefinition>): boolean {
+  const { name, deletionTimestamp } = definition.metadata;
+  if (deletionTimestamp !== undefined) return false;
+  const named = definition.status?.conditions?.find(({ type }) => type === 'NamesAccepted');
+  if (named?.status === 'False') throw new ModelRefusedError(`the model ${name} is not served under its names: ${named.message}`);
+  return isEstablished(definition);
+}
+
+/** Resolves when there may be news of the definition. */
+async function nextChange(client: DefinitionClient, { metadata }: Stored<CustomResourceDefinition>, signal: AbortSignal): Promise<void> {
+  const stream = await client.watch(definitionType, { fieldSelector: `metadata.name=${metadata.name}`, resourceVersion: metadata.resourceVersion, signal });
+  try {
+    for await (const event of stream) {
+      if (event.type !== 'BOOKMARK') return;
+    }
+  } finally {
+    stream.close();
+  }
+}
