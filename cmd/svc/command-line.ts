@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { newPersonalToken } from '#pkg/identity/index';
 import { checkDatabaseUrl } from './check-options.ts';
+import { controllerManager } from './controller-manager.ts';
 import { migrate } from './migrate.ts';
 import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './options/format-option-table.ts';
@@ -18,15 +19,16 @@ interface Verb {
 }
 
 const verbs: readonly Verb[] = [
-  { name: 'serve', summary: 'the content platform, on an embedded PostgreSQL unless svc.database.url is set (default)', run: serve },
+  { name: 'serve', summary: 'the content platform, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded) => serve(loaded, { controllers: true }) },
   {
     name: 'apiserver',
-    summary: 'the content platform on the PostgreSQL of svc.database.url',
+    summary: 'the API alone, without its controllers, on the PostgreSQL of svc.database.url',
     run: async (loaded) => {
       checkDatabaseUrl(loaded.options);
-      return serve(loaded);
+      return serve(loaded, { controllers: false });
     },
   },
+  { name: 'controller-manager', summary: 'the controllers alone, for the server at svc.controllers.api-url', run: controllerManager },
   { name: 'migrate', summary: 'bring the database up to date, and end', run: migrate },
 ];
 
@@ -54,13 +56,39 @@ export async function runCommandLine(args: readonly string[], environment: Envir
     .command('new-token')
     .summary('print a new personal token, for svc.security.initial-admin-token')
     .action(() => void process.stdout.write(`${newPersonalToken()}\n`));
+  addGenerate(program, (code) => {
+    exitCode = code;
+  });
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
 
+function addGenerate(program: Command, setExitCode: (code: number) => void): void {
+  const generate = program.command('generate').summary('write source files from what a server has').helpCommand(false);
+  generate
+    .command('types')
+    .summary('write TypeScript types and clients for the models of a running server')
+    .description('Writes TypeScript types and clients for the models of a running server: one file for each group and version.')
+    .option('--server <url>', 'the server', 'http://127.0.0.1:8090')
+    .option('--token-file <file>', 'file that holds a token', './data/admin-token')
+    .option('--out <folder>', 'where the files go', './types')
+    .option('--group <group>', 'only the models of this group; may be given several times', gather, [])
+    .option('--model <plural.group>', 'only this model; may be given several times', gather, [])
+    .option('--sdk <module>', "module of the client's types", '@svc/sdk')
+    .action(async ({ group, model, ...options }: { server: string; tokenFile: string; out: string; sdk: string; group: string[]; model: string[] }) => {
+      // Loaded only here: a server has no need of it.
+      const { writeTypes } = await import('./generate-types.ts');
+      setExitCode(await writeTypes({ ...options, groups: group, models: model }));
+    });
+}
+
+function gather(value: string, before: string[]): string[] {
+  return [...before, value];
+}
+
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version', 'new-token'];
+  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate'];
   const nearest = nearestName(word, names);
   throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
 }

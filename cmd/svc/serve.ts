@@ -3,15 +3,15 @@ import { checkOptions } from './check-options.ts';
 import { newLogger } from './logger.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import { runUntilSignal } from './run-until-signal.ts';
-import { startPlatform, type Platform } from './start-platform.ts';
+import { startPlatform, type Platform, type PlatformParts } from './start-platform.ts';
 
 /** Serves the content platform until a signal; returns the exit code. Throws OperatorError where it cannot start. */
-export function serve({ options, forLater }: LoadedOptions): Promise<number> {
+export function serve({ options, forLater }: LoadedOptions, parts: PlatformParts): Promise<number> {
   checkOptions(options);
   const log = newLogger(options['svc.log.level']);
   for (const name of forLater) log.info({ option: name }, 'this option is understood, and takes effect with a later release');
   const start = async (): Promise<Platform> => {
-    const platform = await startPlatform(options, log);
+    const platform = await startPlatform(options, log, parts);
     announce(platform, options['svc.server.host'], log);
     return platform;
   };

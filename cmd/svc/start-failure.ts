@@ -23,11 +23,11 @@ export function explainStartFailure(error: unknown): string | undefined {
 }
 
 /** What a failed `listen` means. */
-export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }): unknown {
+export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }, option = 'svc.server.port'): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const sentences: Readonly<Record<string, string>> = {
-    EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --svc.server.port.`,
-    EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --svc.server.port.`,
+    EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --${option}.`,
+    EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --${option}.`,
     EADDRNOTAVAIL: `${host} is no address of this machine; correct svc.server.host.`,
     ENOTFOUND: `The host name ${host} is not known; correct svc.server.host.`,
     EAI_AGAIN: `The host name ${host} cannot be looked up; correct svc.server.host.`,

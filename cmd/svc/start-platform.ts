@@ -1,15 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
-import { ApiServer, createPlatformRegistry, documentEndpoints, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
+import { adminUsername, ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, LoopbackClient, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
 import { BearerAuthenticator } from '#pkg/http/index';
+import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { PlatformMetrics } from './metrics/platform-metrics.ts';
 import { openPlatformDatabase, openStorage } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
+import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
@@ -23,8 +26,13 @@ export interface Platform extends Running {
   readonly tokenFile: string;
 }
 
+/** What runs in one process with the API. */
+export interface PlatformParts {
+  controllers: boolean;
+}
+
 /** Starts the content platform; resolves when it answers. What was begun is stopped again where the start fails. */
-export async function startPlatform(options: Options, log: Logger): Promise<Platform> {
+export async function startPlatform(options: Options, log: Logger, parts: PlatformParts): Promise<Platform> {
   const teardown = new Teardown(log);
   try {
     const metrics = new PlatformMetrics(log);
@@ -44,8 +52,9 @@ export async function startPlatform(options: Options, log: Logger): Promise<Plat
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
     server.serve(apiParts(options, { store, registry, tokens, metrics }));
-    // Once more, so that it stops before what it uses.
-    teardown.add('server', stopServer);
+    const controllers = parts.controllers ? runControllers(options, { registry, log, teardown, metrics }) : undefined;
+    // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
+    teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), controllers?.stop()])));
     return { address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
@@ -66,6 +75,14 @@ function startMaintenance(options: Options, { store, log, teardown, metrics }: {
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());
+}
+
+function runControllers(options: Options, { registry, log, teardown, metrics }: { registry: PlatformRegistry; log: Logger; teardown: Teardown; metrics: PlatformMetrics }): { stop(): Promise<void> } {
+  const user = { name: adminUsername, uid: '', groups: [systemMasters, systemAuthenticated] };
+  const client = new LoopbackClient({ registry, authorizer: new MastersAuthorizer(), user, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
+  teardown.add('the client of controllers', async () => client.close());
+  const { delayMs, drainTimeoutMs } = drainTimes(options);
+  return startControllers({ client, log, observerFor: new ControllerMetrics(metrics.registry).observerFor, stopTimeoutMs: delayMs + drainTimeoutMs });
 }
 
 interface Made {

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, chmod } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -8,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
+import { killPrograms, Program } from './start-test-program.ts';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
-const running = new Set<ChildProcess>();
 let home: TestDatabase;
 let folder: string;
 
@@ -21,67 +20,12 @@ beforeAll(async () => {
   await chmod(folder, 0o711);
 });
 afterEach(async () => {
-  await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
+  await killPrograms();
 });
 afterAll(async () => {
   await home.drop();
   await rm(folder, { recursive: true, force: true });
 });
-
-async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
-  child.kill(signal);
-  return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
-}
-
-/** The program from its sources, as a process of its own. */
-class Program {
-  readonly child: ChildProcess;
-  readonly exited: Promise<number | null>;
-  stdout = '';
-  stderr = '';
-  private readonly wake = new Set<() => void>();
-
-  constructor(args: readonly string[]) {
-    const { PATH } = process.env;
-    this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
-      cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    running.add(this.child);
-    this.child.stdout!.on('data', (chunk: Buffer) => this.heard(() => (this.stdout += chunk.toString())));
-    this.child.stderr!.on('data', (chunk: Buffer) => this.heard(() => (this.stderr += chunk.toString())));
-    this.exited = new Promise((resolve) => {
-      this.child.once('close', (code) => {
-        running.delete(this.child);
-        this.heard(() => resolve(code));
-      });
-    });
-  }
-
-  /** The first log line with this message; rejects where the program ends without it. */
-  async line(message: string): Promise<Record<string, unknown>> {
-    for (;;) {
-      const line = this.lines().find(({ msg }) => msg === message);
-      if (line !== undefined) return line;
-      if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
-      await new Promise<void>((resolve) => {
-        this.wake.add(resolve);
-      });
-    }
-  }
-
-  lines(): Record<string, unknown>[] {
-    const whole = this.stdout.slice(0, this.stdout.lastIndexOf('\n') + 1).split('\n');
-    return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
-  }
-
-  private heard(note: () => void): void {
-    note();
-    for (const wake of this.wake) wake();
-    this.wake.clear();
-  }
-}
 
 interface Served {
   program: Program;
@@ -149,7 +93,7 @@ describe('svc serve', () => {
     const text = await (await fetch(`${url}/metrics`, as(token))).text();
     const shown = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(process|nodejs)_/.test(name));
     const documentation = await readFile(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
-    const documented = [...documentation.matchAll(/^\| `((?:http|db|svc)_[a-z_]+)`/gm)].map(([, name]) => name!);
+    const documented = [...documentation.matchAll(/^\| `((?:http|db|svc|controller_runtime|workqueue)_[a-z_]+)`/gm)].map(([, name]) => name!);
     expect(shown.toSorted()).toEqual([...new Set(documented)].toSorted());
     expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
     expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
@@ -196,6 +140,51 @@ describe('svc serve', () => {
     const revision = await fetch(`${a!.url}/api/v1/namespaces/shared`, as(initial));
     expect(await (await fetch(`${b!.url}/api/v1/namespaces/shared`, as(initial))).json()).toEqual(await revision.json());
   });
+
+  test('runs the controllers in one of its processes: owned objects go after their owner, and namespaces with what is in them', async () => {
+    // Of its own: whoever led before was killed, and its lease has to run out.
+    const database = await createTestDatabase();
+    const url = `--svc.database.url=${databaseUrl().replace(home.name, database.name)}`;
+    const initial = newPersonalToken();
+    const [a, b] = await Promise.all([join(folder, 'lead-a'), join(folder, 'lead-b')].map((dir) => start(dir, [url, `--svc.security.initial-admin-token=${initial}`])));
+    const call = (method: string, path: string, body?: unknown) => fetch(`${a!.url}${path}`, { method, ...as(initial), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const makeNamespace = async (name: string): Promise<{ metadata: { uid: string } }> => {
+      const answer = await call('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+      expect(answer.status).toBe(201);
+      return (await answer.json()) as { metadata: { uid: string } };
+    };
+    const leases = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+    const makeLease = async (namespace: string, metadata: object): Promise<void> => {
+      expect((await call('POST', leases(namespace), { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata })).status).toBe(201);
+    };
+    const isGone = async (path: string): Promise<void> => {
+      while ((await call('GET', path)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    const { metadata } = await makeNamespace('owner');
+    await makeLease('default', { name: 'owned', ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'owner', uid: metadata.uid }] });
+    await makeNamespace('full');
+    await makeLease('full', { name: 'inside' });
+    for (const name of ['owner', 'full']) expect((await call('DELETE', `/api/v1/namespaces/${name}`)).status).toBe(200);
+    await isGone(`${leases('default')}/owned`);
+    await isGone('/api/v1/namespaces/full');
+
+    const leading = await call('GET', `${leases('svc-system')}/svc-controllers`);
+    const { spec } = (await leading.json()) as { spec: { holderIdentity: string } };
+    const leaders = [a!, b!].filter(({ program }) => program.lines().some(({ msg, identity }) => msg === 'leading' && identity === spec.holderIdentity));
+    expect(leaders).toHaveLength(1);
+    const text = await (await fetch(`${leaders[0]!.url}/metrics`, as(initial))).text();
+    expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
+    expect(text).toMatch(/^workqueue_depth\{name="garbage-collector"\} \d/m);
+
+    // Who leads gives the lease back at its end, and the other goes on.
+    leaders[0]!.program.child.kill('SIGTERM');
+    expect(await leaders[0]!.program.exited).toBe(0);
+    const heir = leaders[0] === a ? b! : a!;
+    expect((await heir.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
+    heir.program.child.kill('SIGTERM');
+    expect(await heir.program.exited).toBe(0);
+    await database.drop();
+  }, 60_000);
 
   test('names the options that have no effect yet', async () => {
     const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.plugins.dir=plugins']);

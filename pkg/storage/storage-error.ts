@@ -6,6 +6,8 @@ export type StorageErrorCode =
   | 'NotFound'
   /** The object is newer than what the write was computed from. */
   | 'Conflict'
+  /** The lease that fences the write is another's by now, or nobody's. */
+  | 'FenceLost'
   /** Another object holds this value of a unique index: `index`. */
   | 'UniqueClash'
   /** An index cannot hold the object's value: `causes`. */

@@ -1,4 +1,4 @@
-import type { ApiObject, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
+import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
 
 /** An object as it is kept. */
@@ -29,6 +29,11 @@ export interface WriteOptions {
   dryRun?: boolean;
   /** Remembered with the write, in the same statement; see `Store.recall`. */
   idempotency?: IdempotencyClaim;
+  /**
+   * Written only while somebody holds the lease after so many transitions, else FenceLost: from the commit that changes the lease
+   * on no write with the old number is made, on any replica. The lease is an object of coordination.k8s.io `leases`.
+   */
+  fence?: Fence;
   /** Names the request in what the store's observer is told. */
   requestId?: string;
   /** Checked before the write is queued; from then on it has an outcome, whoever still waits for it. */

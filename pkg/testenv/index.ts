@@ -1,4 +1,7 @@
-/** Real servers on a real database for tests; public, for plugin authors too. */
+/** Real servers on a real database for tests, and clients on which things go wrong; public, for plugin authors too. */
 export * from './cutting-proxy.ts';
+export * from './faults/faulty-client.ts';
+export * from './faults/seeded-random.ts';
+export * from './post-model.ts';
 export * from './start-test-env.ts';
 export * from './test-database.ts';

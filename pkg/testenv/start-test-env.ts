@@ -1,9 +1,9 @@
 import { pino, type Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { ApiServer, createPlatformRegistry, documentEndpoints, MastersAuthorizer, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, LoopbackClient, MastersAuthorizer, type HandlerOptions, type PlatformRegistry } from '#pkg/apiserver/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { BearerAuthenticator } from '#pkg/http/index';
-import { newPersonalToken, systemAuthenticated, systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
+import { newPersonalToken, systemAuthenticated, systemMasters, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
 import { PostgresStore } from '#pkg/storage/index';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
@@ -22,6 +22,8 @@ export interface TestServer {
   url: string;
   store: PostgresStore;
   registry: PlatformRegistry;
+  /** The API from within, as the administrator. */
+  client: LoopbackClient;
   stop(): Promise<void>;
 }
 
@@ -77,27 +79,32 @@ export async function startTestEnv(options: TestEnvOptions = {}): Promise<TestEn
 async function startServer(database: Database, token: string, { handlers = {}, log = pino({ level: 'silent' }) }: TestEnvOptions): Promise<TestServer> {
   const store = await PostgresStore.open({ database, log: silentLog });
   const registry = await createPlatformRegistry({ store, log });
+  const authorizer = new MastersAuthorizer();
+  const client = new LoopbackClient({ registry, authorizer, user: admin });
   const server = new ApiServer({ svcVersion: '0.0.0-test', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
   server.serve({
     registry,
     store,
     authenticator: new BearerAuthenticator(administrator(token)),
-    authorizer: new MastersAuthorizer(),
+    authorizer,
     endpointGroups: documentEndpoints({ registry, svcVersion: '0.0.0-test' }),
     handlers,
   });
   const { port } = await server.listen();
   const stop = async (): Promise<void> => {
     await server.stop();
+    client.close();
     await registry.stop();
     await store.close();
     await database.close();
   };
-  return { url: `http://127.0.0.1:${port}`, store, registry, stop };
+  return { url: `http://127.0.0.1:${port}`, store, registry, client, stop };
 }
+
+const admin: UserInfo = { name: 'admin', uid: 'admin', groups: [systemMasters, systemAuthenticated] };
 
 function administrator(token: string): TokenAuthenticator {
   return {
-    authenticateToken: async (given) => (given === token ? { name: 'admin', uid: 'admin', groups: [systemMasters, systemAuthenticated] } : undefined),
+    authenticateToken: async (given) => (given === token ? admin : undefined),
   };
 }

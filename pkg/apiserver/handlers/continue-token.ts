@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isIndexDate, isJsonObject, newBadRequest, type GroupResource, type IndexDefinition, type Sort } from '#pkg/apimachinery/index';
+import { isIndexDate, isJsonObject, newBadRequest, newExpired, type GroupResource, type IndexDefinition, type Sort } from '#pkg/apimachinery/index';
 import type { ChunkPosition } from '#pkg/storage/index';
 
 const maxTokenLength = 64 * 1024;
@@ -45,6 +45,16 @@ export function decodeContinueToken(text: string, fingerprint: string, sort: Sor
   const valid = sort.every(({ index }, position) => isKeyOf(index, keys[position]));
   if (!valid) throw newInvalidToken('its position does not fit the sort');
   return { revision: rv, namespace: ns, name, keys: keys as PositionKey[], served, ...(total === undefined ? {} : { total }) };
+}
+
+/** Where the history that a token needs is gone; the token in the answer goes on without it. */
+export function newExpiredToken(after: ChunkPosition, fingerprint: string): Error {
+  return newExpired(
+    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, ' +
+      'or use the continue token in this response to retrieve the remainder of the results, which may be inconsistent with the chunks before.',
+    // Revision 0 is the newest there is when the token comes back.
+    encodeContinueToken({ ...after, revision: 0 }, fingerprint),
+  );
 }
 
 function parseToken(text: string): Record<string, unknown> {

@@ -27,9 +27,9 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
     if (value !== '' && value !== '0') throw newInvalidParameter(name, 'is not supported when a collection is deleted; use selectors');
   }
   const selector = parseSelector(context.query, served);
-  const { write, preconditions } = await parseDeleteOptions(context.query, await readObjectBody(request));
+  const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, await readObjectBody(request));
   if (Object.keys(preconditions).length > 0) throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');
-  const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], signal: context.signal };
+  const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], signal: context.signal, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) };
   const { revision, objects } = await served.storage.deleteCollection(list, writeContext(context, write));
   const pieces = listPieces(listEnvelope(served, format), { resourceVersion: String(revision) }, objects);
   await sendStream(context, 200, pieces, { contentType: format.type });

@@ -1,8 +1,8 @@
-import { isStatusError, newExpired } from '#pkg/apimachinery/index';
+import { isStatusError } from '#pkg/apimachinery/index';
 import { sendStream } from '#pkg/http/index';
 import type { ListRequest, RepresentationStream } from '../registry/served-resource.ts';
 import { listFormat } from './answer-format.ts';
-import { encodeContinueToken } from './continue-token.ts';
+import { encodeContinueToken, newExpiredToken } from './continue-token.ts';
 import { listEnvelope, listPieces, pageFields, wholePageFields, type ListMetadata, type PageFields } from './list-envelope.ts';
 import { parseListOptions, type ListExtent, type ListOptions } from './list-options.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -50,11 +50,6 @@ async function chunk({ served: { storage } }: ResourceRequest, query: ListReques
     return { found, metadata };
   } catch (error) {
     if (after === undefined || !isStatusError(error, 'Expired')) throw error;
-    throw newExpired(
-      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, ' +
-        'or use the continue token in this response to retrieve the remainder of the results, which may be inconsistent with the chunks before.',
-      // Revision 0 is the newest there is when the token comes back.
-      encodeContinueToken({ ...after, revision: 0 }, fingerprint),
-    );
+    throw newExpiredToken(after, fingerprint);
   }
 }

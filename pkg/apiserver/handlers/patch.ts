@@ -44,7 +44,7 @@ export function readPatch(request: ResourceRequest): Promise<PatchBody> {
 
 /** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */
 export async function patchOf(body: PatchBody, write: WriteContext): Promise<(current: JsonObject) => JsonObject> {
-  const decoded = await decode(body);
+  const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (body.type === mergePatch && !isJsonObject(decoded.value)) throw newBadRequest('a merge patch must be an object');
   if (body.type === jsonPatch && !Array.isArray(decoded.value)) throw newBadRequest('a JSON patch must be an array of operations');

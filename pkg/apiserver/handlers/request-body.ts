@@ -1,4 +1,4 @@
-import { decodeJson, decodeYamlInTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
+import { decodeJson, decodeYamlInTurns, EventLoopTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
 import { parseContentType, readBody } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -23,15 +23,18 @@ export async function readTypedBody({ context, options }: ResourceRequest, accep
   return { bytes, type, isYaml: type.endsWith('/yaml') };
 }
 
-/** @throws StatusError 400 for an empty body and for one that is not JSON or YAML */
-export async function decode({ bytes, isYaml }: RawBody): Promise<DecodeResult> {
+/** @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody waits for it */
+export async function decode({ bytes, isYaml }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
+  // Many bodies may have come at once.
+  const turns = new EventLoopTurns({ signal });
+  if (turns.due) await turns.next();
   return isYaml ? decodeYamlInTurns(bytes) : decodeJson(bytes);
 }
 
 /** The body as an object; see `noteFindings`. */
 export async function decodeObject(body: RawBody, write: WriteContext): Promise<JsonObject> {
-  const decoded = await decode(body);
+  const decoded = await decode(body, write.signal);
   noteFindings(decoded, write);
   if (!isJsonObject(decoded.value)) throw newBadRequest('the body of the request must be an object');
   return decoded.value;

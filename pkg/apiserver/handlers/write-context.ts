@@ -1,10 +1,12 @@
+import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
 import type { IdempotencyClaim } from '#pkg/storage/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { WriteOptions } from './write-options.ts';
 
-/** What a write needs to know of its request. */
+/** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
 export function writeContext(context: RequestContext, { dryRun, fieldValidation }: WriteOptions, idempotency?: IdempotencyClaim): WriteContext {
+  const fence = readFence(context);
   return {
     user: context.user,
     requestId: context.id,
@@ -12,7 +14,17 @@ export function writeContext(context: RequestContext, { dryRun, fieldValidation 
     fieldValidation,
     findings: [],
     ...(idempotency === undefined ? {} : { idempotency }),
+    ...(fence === undefined ? {} : { fence }),
     warn: (text) => context.warnings.push(text),
     signal: context.signal,
   };
+}
+
+const fenceName = fenceHeader.toLowerCase();
+
+function readFence({ request }: RequestContext): Fence | undefined {
+  const header = request.headers[fenceName];
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string') throw newBadRequest(`the header ${fenceHeader} must be given once`);
+  return parseFence(header);
 }

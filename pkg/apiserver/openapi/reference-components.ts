@@ -144,7 +144,7 @@ const failures = {
   403: 'The user may not do this.',
   404: 'No such object, or no such resource.',
   406: 'Nothing the client accepts can be made.',
-  409: 'The name exists, the object has changed since, or a unique index holds the value.',
+  409: 'The name exists, the object has changed since, a unique index holds the value, or the fence is lost.',
   410: 'The state asked for is no longer kept: list anew.',
   412: 'The object does not have the ETag in If-Match.',
   413: 'The body is larger than 3 MiB.',

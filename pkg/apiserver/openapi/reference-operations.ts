@@ -7,7 +7,7 @@ import { resourcePaths } from './resource-paths.ts';
 
 const longestExample = 16_384;
 const watchParameters = ['watch', 'allowWatchBookmarks', 'sendInitialEvents', 'timeoutSeconds', 'lastEventId'] as const;
-const writeParameters = ['dryRun', 'fieldValidation', 'fieldManager', 'idempotencyKey'] as const;
+const writeParameters = ['dryRun', 'fieldValidation', 'fieldManager', 'idempotencyKey', 'fence'] as const;
 
 /** `blog.example.com/v1 Post`: under this an operation is found on the page. */
 export function tagName({ group, version, kind }: GroupVersionKind): string {
@@ -95,8 +95,8 @@ export class ReferenceOperations {
     const [fieldSelector] = fieldParameters(this.model.indexes);
     return {
       ...this.head('delete', `Delete all selected ${this.model.names.plural}`, 'Collection'),
-      parameters: [fieldSelector!, ...parameterReferences('labelSelector', 'dryRun', 'propagationPolicy')],
-      responses: { '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) }, ...failureResponses(400, 401, 403, 404, 422, 429) },
+      parameters: [fieldSelector!, ...parameterReferences('labelSelector', 'dryRun', 'propagationPolicy', 'fence')],
+      responses: { '200': { description: 'Done.', content: bodies(schemaName({ ...this.kind, kind: this.model.names.listKind })) }, ...failureResponses(400, 401, 403, 404, 409, 422, 429) },
     };
   }
 
@@ -139,7 +139,7 @@ export class ReferenceOperations {
   private delete(): JsonObject {
     return {
       ...this.head('delete', `Delete a ${this.kind.kind}`),
-      parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey'),
+      parameters: parameterReferences('ifMatch', 'dryRun', 'propagationPolicy', 'idempotencyKey', 'fence'),
       requestBody: { required: false, content: { 'application/json': { schema: reference('DeleteOptions') } } },
       responses: {
         '200': { description: 'Deleted; or marked for deletion, while finalizers hold the object.', content: { 'application/json': { schema: { anyOf: [reference('Status'), reference(this.schema)] } } } },

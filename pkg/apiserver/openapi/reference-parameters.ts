@@ -29,6 +29,7 @@ export const referenceParameters = {
   ifMatch: inHeader('If-Match', 'An ETag: 412 unless the stored object has it.'),
   ifNoneMatch: inHeader('If-None-Match', 'An ETag: 304 if the object still has it.'),
   idempotencyKey: inHeader('Idempotency-Key', 'The same key again, with the same body, within 24 hours: the first outcome again.'),
+  fence: inHeader('X-SVC-Fence', '`<namespace>/<lease>@<transitions>`: 409 unless somebody holds that Lease, after as many transitions.'),
 } satisfies Record<string, JsonObject>;
 
 export type ReferenceParameter = keyof typeof referenceParameters;

@@ -3,27 +3,34 @@ import { isStorageError, type StoredObject } from '#pkg/storage/index';
 import { generatedName } from './generated-name.ts';
 import { subjectOf, writeOptions, type ModelContext } from './model-context.ts';
 import { newObjectMeta } from './object-meta-fields.ts';
+import { checkPresent, underPresentModel } from './present-model.ts';
 import { checkIdentity, readBody } from './read-body.ts';
 import type { WriteContext } from './served-resource.ts';
 import { statusFromStorage } from './status-from-storage.ts';
 import type { JsonApiObject } from './strategy.ts';
 import { validateObject } from './validate-object.ts';
 import { checkStoredSize } from './version-codec.ts';
+import { warningOnce } from './warning-once.ts';
 
 /** Names tried for one generateName. */
 const maxNames = 8;
 
 /** Creates an object; what the client says of uid, revision, generation, timestamps and managedFields is ignored. */
-export async function createObject(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
+export function createObject(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
+  const once = warningOnce(write);
+  return underPresentModel(context, (present) => createOnce(present, namespace, body, once));
+}
+
+async function createOnce(context: ModelContext, namespace: string, body: JsonObject, write: WriteContext): Promise<StoredObject> {
   checkIdentity(context, body, { namespace });
-  const turns = new EventLoopTurns();
+  const turns = new EventLoopTurns({ signal: write.signal });
+  if (turns.due) await turns.next();
   const sent = await readBody(context, body, write);
   // A client may have left both out.
   const { name, generateName }: { name?: string; generateName?: string } = sent.metadata;
   const sentName = name ?? '';
   const prefix = generateName ?? '';
-  const refusal = context.createRefusal(namespace);
-  if (refusal !== undefined) throw newForbidden(context.resource, sentName, refusal);
+  checkAllowed(context, namespace, sentName);
   if (context.version.subresources.status) delete sent['status'];
   const isGenerated = sentName === '' && prefix !== '';
   if (turns.due) await turns.next();
@@ -32,6 +39,11 @@ export async function createObject(context: ModelContext, namespace: string, bod
     const created = await createNamed(context, { sent, name: wanted, namespace, mayRetry: isGenerated && attempt < maxNames }, write);
     if (created !== undefined) return created;
   }
+}
+
+function checkAllowed({ createRefusal, resource }: ModelContext, namespace: string, name: string): void {
+  const refusal = createRefusal(namespace);
+  if (refusal !== undefined) throw newForbidden(resource, name, refusal.detail, refusal.causes);
 }
 
 interface NamedObject {
@@ -45,18 +57,24 @@ interface NamedObject {
 async function createNamed(context: ModelContext, { sent, name, namespace, mayRetry }: NamedObject, write: WriteContext): Promise<StoredObject | undefined> {
   const { store, resource, codec, strategy } = context;
   const object: JsonApiObject = { ...sent, metadata: newObjectMeta(sent.metadata, { name, namespace, now: Date.now() }) } as JsonApiObject;
-  const turns = new EventLoopTurns();
+  const turns = new EventLoopTurns({ signal: write.signal });
   strategy.prepareForCreate?.(object);
   await validateObject(context, object, write);
   if (turns.due) await turns.next();
   const stored = codec.toStored(object, (path) => write.warn(`field "${path}" is not kept: the version that objects are stored in does not know it`));
   checkStoredSize(stored);
   if (turns.due) await turns.next();
+  await checkPresent(context);
   const commit = (): Promise<StoredObject> => store.write({ type: 'create', resource, object: stored, fingerprint: codec.fingerprint }, writeOptions(write));
   try {
     return await (strategy.commit?.({ type: 'create', object: stored, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit());
   } catch (error) {
     if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
+    if (error.code === 'NamespaceNotFound') {
+      // Another replica may have begun its deletion, which this one has yet to hear of.
+      await store.changes.catchUp();
+      checkAllowed(context, namespace, name);
+    }
     if (error.code !== 'AlreadyExists' || sent.metadata.name === name) throw statusFromStorage(error, subjectOf(context, { namespace, name }));
     if (mayRetry) return undefined;
     throw new StatusError(409, 'AlreadyExists', `the server was not able to generate a unique name with the prefix "${sent.metadata.generateName ?? ''}"`, {

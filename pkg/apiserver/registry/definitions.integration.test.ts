@@ -273,7 +273,7 @@ describe('change', () => {
 });
 
 describe('namespaces', () => {
-  test('default is there and stays; others come and go, if they are empty', async () => {
+  test('default is there and stays; others come and go, when they are empty', async () => {
     const namespaces = ApiClient.of(pair.one.registry, '', 'v1', 'namespaces');
     expect((await namespaces.get('default')).status).toEqual({ phase: 'Active' });
     const forbidden = await failure(namespaces.delete('default'));
@@ -290,10 +290,15 @@ describe('namespaces', () => {
     const absent = await failure(client.create(thing('ns.example.com', 'x'), writing(), 'nobody'));
     expect([absent.code, absent.message]).toEqual([404, 'namespaces "nobody" not found']);
     expect((await failure(client.create(thing('ns.example.com', 'z', { namespace: 'other' }), writing(), 'team'))).code).toBe(400);
-    const full = await failure(namespaces.delete('team'));
-    expect([full.code, full.reason]).toEqual([409, 'Conflict']);
+    const { deleted, object } = await namespaces.delete('team');
+    expect([deleted, object.metadata.finalizers, object.status]).toEqual([false, ['kubernetes'], { phase: 'Terminating' }]);
+    // The other replica may not have heard of it yet: it finds out.
+    const late = await failure(things('ns.example.com', pair.two).create(thing('ns.example.com', 'late'), writing(), 'team'));
+    expect([late.code, late.details?.causes?.[0]?.reason]).toEqual([403, 'NamespaceTerminating']);
+    const letGo = (): Promise<unknown> => namespaces.patch('team', ({ metadata }) => delete metadata.finalizers);
+    expect((await failure(letGo())).code).toBe(409);
     await client.delete('x', writing(), 'team');
-    expect((await namespaces.delete('team')).deleted).toBe(true);
+    await letGo();
     expect((await failure(client.create(thing('ns.example.com', 'x'), writing(), 'team'))).code).toBe(404);
   });
 });

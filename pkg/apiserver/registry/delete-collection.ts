@@ -1,16 +1,17 @@
-import { formatTimestamp, isStatusError, type ApiObject } from '#pkg/apimachinery/index';
+import { abortError, compileSelector, formatTimestamp, isFenceLost, isStatusError, type ApiObject } from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
-import { abortError } from './abort-error.ts';
 import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
 import type { ModelContext } from './model-context.ts';
-import type { ListRequest, WriteContext } from './served-resource.ts';
+import type { DeleteRequest, ListRequest, WriteContext } from './served-resource.ts';
 import { withoutClaim } from './write-context.ts';
 
 /** Deletions under way at a time: enough to fill a batch of the store, too few to crowd others out. */
 const parallel = 32;
 /** Objects read at a time. */
 const turn = 500;
+
+export type CollectionRequest = ListRequest & Pick<DeleteRequest, 'propagationPolicy'>;
 
 export interface CollectionDeletion {
   /** What the selectors match at this revision is deleted. */
@@ -20,27 +21,28 @@ export interface CollectionDeletion {
 }
 
 /**
- * Deletes what the selectors match at one moment, each object on its own; one made anew under an old name meanwhile stays.
+ * Deletes what the selectors match at one moment, each object on its own; one that they no longer match when its turn comes stays, and so does one made anew under an old name.
  * A claim is not kept: repeated, the request deletes what matches then. However many they are, a few are in memory.
  */
-export async function deleteCollection(context: ModelContext, list: ListRequest, write: WriteContext): Promise<CollectionDeletion> {
+export async function deleteCollection(context: ModelContext, list: CollectionRequest, write: WriteContext): Promise<CollectionDeletion> {
   const began = formatTimestamp(Date.now());
   const first = await readTurn(context, list);
   return { revision: first.revision, deleted: deleteTurns(context, { list, write, first, began }) };
 }
 
 interface Turns {
-  list: ListRequest;
+  list: CollectionRequest;
   write: WriteContext;
   first: ObjectChunk;
   began: string;
 }
 
 async function* deleteTurns(context: ModelContext, { list, write, first, began }: Turns): AsyncGenerator<StoredObject[]> {
+  const options: DeletionOptions = { isMeant: compileSelector(list.selector), ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }) };
   let chunk = first;
   let wanted = chunk.items;
   for (;;) {
-    yield await deleteObjects(context, wanted, write);
+    yield await deleteObjects(context, wanted, write, options);
     const { next } = chunk;
     if (next === undefined) return;
     chunk = await readTurn(context, list, next);
@@ -61,15 +63,17 @@ async function readTurn({ store, resource }: ModelContext, list: ListRequest, af
   }
 }
 
+type DeletionOptions = Pick<DeleteRequest, 'propagationPolicy' | 'isMeant'>;
+
 /** Deletes these objects, as far as they are still the same; answers what is gone or marked now. */
-export async function deleteObjects(context: ModelContext, objects: readonly StoredObject[], request: WriteContext): Promise<StoredObject[]> {
+export async function deleteObjects(context: ModelContext, objects: readonly StoredObject[], request: WriteContext, options: DeletionOptions = {}): Promise<StoredObject[]> {
   const write = withoutClaim(request);
   const targets = objects.toReversed();
   const deleted: StoredObject[] = [];
   const worker = async (): Promise<void> => {
     for (let target = targets.pop(); target !== undefined; target = targets.pop()) {
       if (write.signal.aborted) throw abortError(write.signal);
-      const object = await deleteUnlessGone(context, target, write);
+      const object = await deleteUnlessGone(context, target, write, options);
       if (object !== undefined) deleted.push(object);
     }
   };
@@ -87,12 +91,13 @@ function stopAll(targets: StoredObject[]): (error: unknown) => never {
   };
 }
 
-async function deleteUnlessGone(context: ModelContext, { namespace, name, body }: StoredObject, write: WriteContext): Promise<StoredObject | undefined> {
+async function deleteUnlessGone(context: ModelContext, { namespace, name, body }: StoredObject, write: WriteContext, options: DeletionOptions): Promise<StoredObject | undefined> {
   const { uid } = metadataOf(body);
   try {
-    const request = { key: { namespace, name }, preconditions: uid === undefined ? {} : { uid } };
+    const request: DeleteRequest = { ...options, key: { namespace, name }, preconditions: uid === undefined ? {} : { uid } };
     return (await deleteObject(context, request, write)).object;
   } catch (error) {
+    if (isFenceLost(error)) throw error;
     if (isStatusError(error, 'NotFound') || isStatusError(error, 'Conflict')) return undefined;
     throw error;
   }

@@ -1,5 +1,4 @@
-import { newTooManyRequests } from '#pkg/apimachinery/index';
-import { abortError } from './abort-error.ts';
+import { abortError, newTooManyRequests } from '#pkg/apimachinery/index';
 
 /** Waiting for one key at a time; who comes later is sent away. */
 const maxWaiting = 512;

@@ -1,7 +1,8 @@
-import type { GroupResource, Model, ModelVersion } from '#pkg/apimachinery/index';
+import type { GroupResource, Model, ModelVersion, StatusCause } from '#pkg/apimachinery/index';
 import type { Store, StoredObject, WriteOptions } from '#pkg/storage/index';
 import type { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchGroup } from '../informer-bus/watch-group.ts';
+import type { DependentFinder } from './dependent-finder.ts';
 import type { InFlightClaims } from './in-flight-claims.ts';
 import type { KeyedQueue } from './keyed-queue.ts';
 import type { WriteContext } from './served-resource.ts';
@@ -25,7 +26,14 @@ export interface ModelContext {
   /** Matches counted exactly in a filtered page. */
   readonly exactTotalLimit: number;
   /** Why nothing may be created (now, in this namespace); undefined if it may. */
-  readonly createRefusal: (namespace: string) => string | undefined;
+  readonly createRefusal: (namespace: string) => CreateRefusal | undefined;
+  readonly dependents: Pick<DependentFinder, 'hasAny'>;
+}
+
+/** A 403, in words. */
+export interface CreateRefusal {
+  detail: string;
+  causes?: StatusCause[];
 }
 
 export function subjectOf(context: ModelContext, { namespace, name }: { namespace: string; name: string }): StorageSubject {
@@ -38,8 +46,14 @@ export function kindOf({ model }: ModelContext): { group: string; kind: string }
 }
 
 /** A claim is only for what is written. */
-export function writeOptions({ dryRun, signal, idempotency, requestId }: WriteContext): WriteOptions {
-  return { dryRun, signal, ...(dryRun || idempotency === undefined ? {} : { idempotency }), ...(requestId === undefined ? {} : { requestId }) };
+export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): WriteOptions {
+  return {
+    dryRun,
+    signal,
+    ...(dryRun || idempotency === undefined ? {} : { idempotency }),
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(fence === undefined ? {} : { fence }),
+  };
 }
 
 /** The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin to change something. */

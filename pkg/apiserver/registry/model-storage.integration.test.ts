@@ -191,8 +191,7 @@ describe('update', () => {
   test('writes that stand in line end with their request', async () => {
     await posts.create(post('given-up'));
     const abort = new AbortController();
-    const write = posts.patch('given-up', () => abort.abort(), writing({ signal: abort.signal }));
-    expect((await write).metadata.name).toBe('given-up');
+    abort.abort();
     const spec = { title: 'Other' };
     expect((await failure(posts.patch('given-up', (object) => (object.spec = spec), writing({ signal: abort.signal })))).code).toBe(504);
   });
@@ -239,6 +238,21 @@ describe('delete', () => {
     const deleted = await itemsOf(await posts.storage.deleteCollection(list, writing()));
     expect(deleted.map(({ name }) => name).toSorted()).toEqual(['col-a', 'col-b']);
     expect((await posts.names()).filter((name) => name.startsWith('col'))).toEqual(['col-b', 'col-c']);
+  });
+
+  test('of a collection leaves what the selectors no longer match when its turn comes', async () => {
+    const all = Array.from({ length: 510 }, (_, i) => `turn-${String(i).padStart(3, '0')}`);
+    await Promise.all(all.map((name) => posts.create(post(name, {}, { labels: { turn: 'yes' } }))));
+    const labels = [{ key: 'turn', operator: 'In' as const, values: ['yes'] }];
+    const deletion = await posts.storage.deleteCollection({ selector: { labels, fields: [] }, sort: [], signal: new AbortController().signal }, writing());
+    const deleted: string[] = [];
+    for await (const batch of deletion.objects) {
+      // The first turn, of 500, has been: the last objects have yet to come.
+      if (deleted.length === 0) await posts.put(post('turn-509', {}, { labels: { turn: 'no' } }));
+      deleted.push(...batch.map(({ name }) => name));
+    }
+    expect(deleted.toSorted()).toEqual(all.slice(0, 509));
+    expect((await posts.names()).filter((name) => name.startsWith('turn'))).toEqual(['turn-509']);
   });
 });
 

@@ -3,7 +3,7 @@ import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/
 import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
 import { claimedWrite, recallWrite } from './claimed-write.ts';
 import { createObject } from './create-object.ts';
-import { deleteCollection } from './delete-collection.ts';
+import { deleteCollection, type CollectionRequest } from './delete-collection.ts';
 import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
 import { kindOf, subjectOf, type ModelContext } from './model-context.ts';
@@ -52,7 +52,7 @@ export class ModelStorage implements ResourceStorage {
     return deleted ? { deleted, uid: this.uidOf(object), object: this.represent(object) } : { deleted, object: this.represent(object) };
   }
 
-  async deleteCollection(list: ListRequest, write: WriteContext): Promise<RepresentationStream> {
+  async deleteCollection(list: CollectionRequest, write: WriteContext): Promise<RepresentationStream> {
     const { revision, deleted } = await this.translated(() => deleteCollection(this.context, list, write));
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }

@@ -1,10 +1,13 @@
-import { isJsonObject, newForbidden, type JsonObject } from '#pkg/apimachinery/index';
+import { isJsonObject, namespaceFinalizer, newForbidden, type JsonObject } from '#pkg/apimachinery/index';
+import { defaultNamespace, systemNamespace } from '#pkg/apis/index';
 import type { JsonApiObject, Strategy } from './strategy.ts';
 
-export const defaultNamespace = 'default';
+/** Made at the first start, and never deleted. */
+export const lastingNamespaces: readonly string[] = [defaultNamespace, systemNamespace];
 
-/** Namespaces: their phase is the server's, `default` stays. That one with objects in it cannot go is the store's to see. */
+/** Namespaces: their phase is the server's. That one with objects in it cannot go at once is the store's to see; a controller empties it. */
 export const namespaceStrategy: Strategy = {
+  contentFinalizer: namespaceFinalizer,
   prepareForCreate(object) {
     object.status = { phase: 'Active' };
   },
@@ -12,7 +15,8 @@ export const namespaceStrategy: Strategy = {
     if (subresource === 'status') object.status = { ...statusOf(object), phase: statusOf(old)['phase'] ?? 'Active' };
   },
   prepareForDelete(object) {
-    if (object.metadata.name === defaultNamespace) throw newForbidden({ group: '', resource: 'namespaces' }, defaultNamespace, 'this namespace may not be deleted');
+    const { name } = object.metadata;
+    if (lastingNamespaces.includes(name)) throw newForbidden({ group: '', resource: 'namespaces' }, name, 'this namespace may not be deleted');
     object.status = { ...statusOf(object), phase: 'Terminating' };
   },
 };

@@ -9,12 +9,13 @@ import { DefinitionLock } from './definition-lock.ts';
 import { DefinitionSettler } from './definition-settler.ts';
 import { DefinitionStrategy } from './definition-strategy.ts';
 import { DefinitionTerminator } from './definition-terminator.ts';
+import { DependentFinder } from './dependent-finder.ts';
 import { InFlightClaims } from './in-flight-claims.ts';
 import { IndexWatch } from './index-watch.ts';
 import { ModelTable } from './model-table.ts';
 import { NameArbiter } from './name-arbiter.ts';
 import { NamespaceSet } from './namespace-set.ts';
-import { defaultNamespace, namespaceStrategy } from './namespace-strategy.ts';
+import { lastingNamespaces, namespaceStrategy } from './namespace-strategy.ts';
 import type { ModelRegistry, RegisteredModel, ServedResource } from './served-resource.ts';
 import type { Strategy } from './strategy.ts';
 import { systemWrite } from './write-context.ts';
@@ -69,7 +70,8 @@ export class PlatformRegistry implements ModelRegistry {
     this.builtins = builtins;
     this.bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
     this.catalog = new DefinitionCatalog(builtins);
-    this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, exactTotalLimit }, log);
+    const dependents = new DependentFinder({ store, models: () => this.table.all() });
+    this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, dependents, exactTotalLimit }, log);
     const lock = new DefinitionLock(store);
     const settler = new DefinitionSettler(store, this.catalog);
     const strategies = new Map<Model, Strategy>([
@@ -125,7 +127,7 @@ export class PlatformRegistry implements ModelRegistry {
     // Not before all are known: names are judged next to those of all others.
     this.isLoaded = true;
     await this.attendToAll();
-    await this.ensureDefaultNamespace();
+    for (const name of lastingNamespaces) await this.ensureNamespace(name);
     await this.indexWatch.resume();
     this.isReady = true;
   }
@@ -215,11 +217,11 @@ export class PlatformRegistry implements ModelRegistry {
     for (const group of groups) this.arbiter.add(group);
   }
 
-  private async ensureDefaultNamespace(): Promise<void> {
-    if (this.namespaces.has(defaultNamespace)) return;
+  private async ensureNamespace(name: string): Promise<void> {
+    if (this.namespaces.has(name)) return;
     const storage = this.find('', 'v1', 'namespaces')?.storage;
     try {
-      await storage?.create('', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: defaultNamespace } }, systemWrite(this.abort.signal));
+      await storage?.create('', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, systemWrite(this.abort.signal));
     } catch (error) {
       // Another replica starts at the same time.
       if (!isStatusError(error, 'AlreadyExists')) throw error;

@@ -16,7 +16,7 @@ import type { JsonApiObject } from './strategy.ts';
 export async function readBody(context: ModelContext, body: JsonObject, write: WriteContext, old?: JsonObject): Promise<JsonApiObject> {
   const { codec, version } = context;
   const { apiVersion, kind } = codec;
-  const turns = new EventLoopTurns();
+  const turns = new EventLoopTurns({ signal: write.signal });
   refuseCounts(context, body);
   const room = maxJsonValues - countValues(body, maxJsonValues);
   if (room < 0 && !isNoLarger(body, old)) throw newRequestEntityTooLarge(`the object would hold more than ${maxJsonValues} values and keys`);

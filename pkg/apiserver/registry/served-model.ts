@@ -4,9 +4,10 @@ import type { InformerBus } from '../informer-bus/informer-bus.ts';
 import { WatchGroup } from '../informer-bus/watch-group.ts';
 import { equalJson } from '../schema/json-value.ts';
 import { compileSchemaValidator, type SchemaValidator } from '../schema/schema-validator.ts';
+import type { DependentFinder } from './dependent-finder.ts';
 import type { InFlightClaims } from './in-flight-claims.ts';
 import { KeyedQueue } from './keyed-queue.ts';
-import type { ModelContext } from './model-context.ts';
+import type { CreateRefusal, ModelContext } from './model-context.ts';
 import { ModelStorage } from './model-storage.ts';
 import type { NamespaceSet } from './namespace-set.ts';
 import type { ServedResource } from './served-resource.ts';
@@ -19,6 +20,7 @@ export interface ServingHouse {
   bus: InformerBus;
   claims: InFlightClaims;
   namespaces: NamespaceSet;
+  dependents: Pick<DependentFinder, 'hasAny'>;
   exactTotalLimit: number;
 }
 
@@ -112,9 +114,11 @@ export class ServedModel {
     };
   }
 
-  private createRefusal({ namespaces }: ServingHouse, namespace: string): string | undefined {
-    if (this.isTerminating) return 'create not allowed while custom resource definition is terminating';
-    return namespaces.isTerminating(namespace) ? `unable to create new content in namespace ${namespace} because it is being terminated` : undefined;
+  private createRefusal({ namespaces }: ServingHouse, namespace: string): CreateRefusal | undefined {
+    if (this.isTerminating) return { detail: 'create not allowed while custom resource definition is terminating' };
+    if (!namespaces.isTerminating(namespace)) return undefined;
+    const cause = { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' };
+    return { detail: `unable to create new content in namespace ${namespace} because it is being terminated`, causes: [cause] };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApiObject, GroupResource, JsonObject, Model, ModelVersion, ObjectKey, Selector, Sort, IndexDefinition } from '#pkg/apimachinery/index';
+import type { ApiObject, Fence, GroupResource, JsonObject, Model, ModelVersion, ObjectKey, Selector, Sort, IndexDefinition } from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
 import type { ChunkPosition, IdempotencyClaim } from '#pkg/storage/index';
 
@@ -17,6 +17,8 @@ export interface WriteContext {
   findings: string[];
   /** Of the request, where it carries an Idempotency-Key. */
   idempotency?: IdempotencyClaim;
+  /** The write is made only while this lease has not passed on: 409 afterwards. */
+  fence?: Fence;
   /** For the log: which request it was. Absent where the platform writes by itself. */
   requestId?: string;
   /** Collects what the answer's Warning headers will say. */
@@ -46,6 +48,8 @@ export interface DeleteRequest {
   key: ObjectKey;
   preconditions: Preconditions;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  /** Is the object, as it is now, still meant? Otherwise it counts as not found. Default: it is. */
+  isMeant?: (object: ApiObject) => boolean;
 }
 
 /** A deletion is done, or waits for finalizers. */
@@ -69,7 +73,7 @@ export interface ResourceStorage {
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
   delete(request: DeleteRequest, context: WriteContext): Promise<DeleteOutcome>;
   /** Deletes what the selectors match, object by object, as the answer's objects are taken: those deleted or marked. */
-  deleteCollection(list: ListRequest, context: WriteContext): Promise<RepresentationStream>;
+  deleteCollection(list: ListRequest & Pick<DeleteRequest, 'propagationPolicy'>, context: WriteContext): Promise<RepresentationStream>;
   /** The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409 while it is in flight. */
   recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
 

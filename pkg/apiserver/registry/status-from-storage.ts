@@ -1,5 +1,5 @@
 import {
-  newAlreadyExists, newConflict, newExpired, newInternalError, newInvalid, newNotFound, newServiceUnavailable, newTimeout, newTooManyRequests, newUnknownPath,
+  fenceHeader, newAlreadyExists, newConflict, newExpired, newInternalError, newInvalid, newNotFound, newServiceUnavailable, newTimeout, newTooManyRequests, newUnknownPath,
   type GroupResource, type StatusError,
 } from '#pkg/apimachinery/index';
 import { isStorageError, type StorageError } from '#pkg/storage/index';
@@ -32,6 +32,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
       return newNotFound(resource, name);
     case 'Conflict':
       return newConflict(resource, name, objectModified);
+    case 'FenceLost':
+      return newConflict(resource, name, error.message, [{ reason: 'FieldValueInvalid', message: error.message, field: fenceHeader }]);
     case 'UniqueClash':
       return newUniqueClash(error, subject);
     case 'InvalidKey':

@@ -5,14 +5,15 @@ import { isSameObject } from './no-op.ts';
 import { subjectOf, unchanged, writeOptions, type ModelContext } from './model-context.ts';
 import { changedObjectMeta, statusObjectMeta } from './object-meta-fields.ts';
 import { checkPreconditions } from './preconditions.ts';
+import { checkPresent, underPresentModel } from './present-model.ts';
 import { checkIdentity, readBody } from './read-body.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import type { Preconditions, UpdateRequest, WriteContext } from './served-resource.ts';
 import { statusFromStorage } from './status-from-storage.ts';
 import type { JsonApiObject } from './strategy.ts';
-import { withWarn } from './write-context.ts';
 import { refuse, validateObject, validateStatus } from './validate-object.ts';
 import { checkStoredSize } from './version-codec.ts';
+import { warningOnce } from './warning-once.ts';
 
 /**
  * Changes an object as `transform` wants it. Every attempt is computed from the newest state; a write that comes between is met by a new
@@ -20,9 +21,9 @@ import { checkStoredSize } from './version-codec.ts';
  * finalizer is deleted by this very write.
  */
 export async function updateObject(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
-  const once = onceEach(write);
+  const once = warningOnce(write);
   try {
-    return await retryOnConflict(context.queue, request.key, write.signal, () => updateOnce(context, request, once));
+    return await retryOnConflict(context.queue, request.key, write.signal, () => underPresentModel(context, (served) => updateOnce(served, request, once)));
   } catch (error) {
     if (!isStorageError(error) || error.code === 'ClaimTaken') throw error;
     throw statusFromStorage(error, subjectOf(context, request.key));
@@ -35,7 +36,8 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   const from = await store.get(resource, key);
   if (from === undefined) throw newNotFound(resource, key.name);
   // What is read and made here is this attempt's own; `from` tells at the end whether it is still the present state.
-  const turns = new EventLoopTurns();
+  const turns = new EventLoopTurns({ signal: write.signal });
+  if (turns.due) await turns.next();
   const old = codec.decode(from);
   if (turns.due) await turns.next();
   checkPreconditions(context, preconditions, old.metadata);
@@ -49,7 +51,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   const object = subresource === 'status' ? withNewStatus(sent, old) : withNewContent(context, sent, old);
   strategy.prepareForUpdate?.(object, old, subresource);
   if (turns.due) await turns.next();
-  if (subresource === 'status') await validateStatus(context, object, old);
+  if (subresource === 'status') await validateStatus(context, object, write, old);
   else await validateObject(context, object, write, old);
   if (turns.due) await turns.next();
   refuse(context, object, newFinalizerCauses(object.metadata, old.metadata));
@@ -62,6 +64,7 @@ async function updateOnce(context: ModelContext, request: UpdateRequest, write: 
   if (turns.due) await turns.next();
   if (type === 'update') checkStoredSize(stored, from);
   if (turns.due) await turns.next();
+  await checkPresent(context);
   const commit = (): Promise<StoredObject> => store.write({ type, resource, object: stored, fingerprint: codec.fingerprint, from }, writeOptions(write));
   return strategy.commit?.({ type, object: stored, from, dryRun: write.dryRun, signal: write.signal }, commit) ?? commit();
 }
@@ -100,17 +103,6 @@ function newFinalizerCauses(meta: ObjectMeta, old: ObjectMeta): ReturnType<typeo
   if (added.length === 0) return [];
   const shown = JSON.stringify(added).slice(0, 200);
   return [fieldError.forbidden('metadata.finalizers', `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`)];
-}
-
-/** A new attempt finds the same to warn of. */
-function onceEach(write: WriteContext): WriteContext {
-  const said = new Set<string>();
-  const warn = (text: string): void => {
-    if (said.has(text)) return;
-    said.add(text);
-    write.warn(text);
-  };
-  return withWarn(write, warn);
 }
 
 function present({ resourceVersion, uid }: { resourceVersion: string | undefined; uid: string | undefined }): Preconditions {

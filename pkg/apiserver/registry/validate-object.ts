@@ -8,8 +8,8 @@ import type { JsonApiObject } from './strategy.ts';
 export async function validateObject(context: ModelContext, object: JsonApiObject, write: WriteContext, old?: JsonApiObject): Promise<void> {
   const { model, codec, strategy } = context;
   const meta = validateObjectMeta(object.metadata, { nameRule: model.nameRule, namespaced: model.scope === 'Namespaced', isCredential: isPersonalToken });
-  const turns = new EventLoopTurns();
-  const schemaCauses = await runInTurns(codec.validator.validating(object, old));
+  const turns = new EventLoopTurns({ signal: write.signal });
+  const schemaCauses = await runInTurns(codec.validator.validating(object, old), { signal: write.signal });
   if (turns.due) await turns.next();
   // A strategy reads fields whose types the schema has to have checked.
   const strategyCauses = schemaCauses.length > 0 ? [] : ((await strategy.validate?.(object, old, write)) ?? []);
@@ -18,8 +18,8 @@ export async function validateObject(context: ModelContext, object: JsonApiObjec
 }
 
 /** The same for a write of `/status`, which an invalid spec does not prevent. */
-export async function validateStatus(context: ModelContext, object: JsonApiObject, old: JsonApiObject): Promise<void> {
-  refuse(context, object, await runInTurns(context.codec.validator.validatingStatus(object, old)));
+export async function validateStatus(context: ModelContext, object: JsonApiObject, { signal }: WriteContext, old: JsonApiObject): Promise<void> {
+  refuse(context, object, await runInTurns(context.codec.validator.validatingStatus(object, old), { signal }));
 }
 
 export function refuse(context: ModelContext, object: JsonApiObject, causes: readonly StatusCause[]): void {

@@ -13,6 +13,15 @@ export function withWarn(write: WriteContext, warn: (text: string) => void): Wri
 }
 
 export function withoutClaim(write: WriteContext): WriteContext {
-  const { user, dryRun, fieldValidation, findings, signal, requestId } = write;
-  return { user, dryRun, fieldValidation, findings, signal, ...(requestId === undefined ? {} : { requestId }), warn: (text) => write.warn(text) };
+  const { user, dryRun, fieldValidation, findings, signal, requestId, fence } = write;
+  return {
+    user,
+    dryRun,
+    fieldValidation,
+    findings,
+    signal,
+    ...(requestId === undefined ? {} : { requestId }),
+    ...(fence === undefined ? {} : { fence }),
+    warn: (text) => write.warn(text),
+  };
 }

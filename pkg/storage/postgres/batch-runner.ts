@@ -6,6 +6,7 @@ import { StorageError } from '../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../store-observer.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { classifyFailure, violatedConstraint } from './database-failure.ts';
+import { fenceLost } from './lease-fence.ts';
 import { changeTypes, type Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
 import type { Peers } from './peers.ts';
@@ -120,16 +121,20 @@ export class BatchRunner {
       this.#options.sink.committed(Number(header.first), Number(header.last), done.map(({ write, revision }) => changeOf(write.operation, revision)), batch);
     }
     for (const { write, revision } of done) write.done(revision);
-    const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, found: rows[i]?.found ?? null }] : []));
-    const explained = await Promise.all(undone.map(async ({ write, found }) => ({ write, isOver: await this.#explain(write, found === null ? undefined : Number(found)) })));
+    const undone = writes.flatMap((write, i) => (rows[i]?.rev == null ? [{ write, row: rows[i] }] : []));
+    const explained = await Promise.all(undone.map(async ({ write, row }) => ({ write, isOver: await this.#explain(write, row) })));
     const left = explained.flatMap(({ write, isOver }) => (isOver ? [] : [write]));
     if (left.length > 0) await this.#again(left, tries);
   }
 
   /** False if nothing stands in the write's way any more. */
-  async #explain(write: PendingWrite, found: number | undefined): Promise<boolean> {
+  async #explain(write: PendingWrite, row: BatchRow | undefined): Promise<boolean> {
+    const { operation } = write;
+    const { fence } = operation;
+    const found = row?.found == null ? undefined : Number(row.found);
     try {
-      const failure = await explainFailure(this.#options.pool, write.operation, found);
+      const isFenceLost = fence !== undefined && row?.fence_holds === false;
+      const failure = isFenceLost ? fenceLost(fence) : await explainFailure(this.#options.pool, operation, found);
       if (failure !== undefined) write.failed(failure);
       return failure !== undefined;
     } catch (error) {

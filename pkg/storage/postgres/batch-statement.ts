@@ -1,4 +1,5 @@
-import type { IndexKey } from '#pkg/apimachinery/index';
+import type { Fence, IndexKey } from '#pkg/apimachinery/index';
+import { fenceValues } from './lease-fence.ts';
 import type { Operation } from './operation.ts';
 import { sqlType, tableName, type Column, type Table } from './table.ts';
 import { textArray } from './text-array.ts';
@@ -30,27 +31,29 @@ export interface BatchRow {
   found: string | null;
   /** False if a model has another shape by now: nothing was written. Null if no operation got as far as the lock. */
   shapes_match: boolean | null;
+  /** False if the fence is lost: nothing was written for the operations that carry it. Null as for `shapes_match`, and without a fence. */
+  fence_holds: boolean | null;
   /** The revisions this batch drew, used or not. */
   first: string | null;
   last: string | null;
 }
 
 /** A row as the statement answers it: none for an operation that found no row, and one at least. */
-export type SentRow = Omit<BatchRow, 'i'> & { i: number | null };
+export type SentRow = Omit<BatchRow, 'i' | 'fence_holds'> & { i: number | null; fence_holds?: boolean | null };
 
 /** A row for each operation, in their order. */
 export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
-  const [header = { shapes_match: null, first: null, last: null }] = sent;
-  const { shapes_match, first, last } = header;
-  const rows: BatchRow[] = Array.from({ length: count }, (_, i) => ({ i, rev: null, found: null, shapes_match, first, last }));
-  for (const { i, rev, found } of sent) if (i !== null) rows[i] = { i, rev, found, shapes_match, first, last };
+  const [{ shapes_match, fence_holds = null, first, last } = { shapes_match: null, first: null, last: null }] = sent;
+  const header = { shapes_match, fence_holds, first, last };
+  const rows: BatchRow[] = Array.from({ length: count }, (_, i) => ({ i, rev: null, found: null, ...header }));
+  for (const { i, rev, found } of sent) if (i !== null) rows[i] = { i, rev, found, ...header };
   return rows;
 }
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes, number, write, log, notify. `operations` touch no key or unique value twice; at most one
- * has a claim. Source of the order and its proof: docs/concepts.md, "One order for all changes".
+ * lock, check the shapes and the fence, number, write, log, notify. `operations` touch no key or unique value twice; at most one
+ * has a claim; all fences are the same, and none writes its lease. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
 export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
@@ -73,11 +76,13 @@ class StatementBuilder {
   readonly #groups: Group[];
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
+  readonly #fence: Fence | undefined;
 
   constructor(operations: readonly Operation[], mark: BatchMark) {
     this.#operations = operations;
     this.#groups = groupByTable(operations);
     this.#mark = mark;
+    this.#fence = operations.find(({ fence }) => fence !== undefined)?.fence;
   }
 
   build(): BatchStatement {
@@ -90,7 +95,7 @@ class StatementBuilder {
     const parts = [
       ...groups.flatMap((group) => group.before),
       `locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}) FROM (SELECT count(*) AS n FROM (${ready}) r) c WHERE c.n > 0)`,
-      `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok FROM locked)`,
+      `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok${this.#fenceCheck()} FROM locked)`,
       ...groups.flatMap((group) => group.writes),
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch) ` +
@@ -101,7 +106,7 @@ class StatementBuilder {
     const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
     const text =
       `WITH ${parts.join(',\n')}\n` +
-      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${drawn('min')} AS first, ` +
+      `SELECT a.i, CASE WHEN ${isIn('a.rev', 'logged')} THEN a.rev END AS rev, a.found, (SELECT ok FROM checked) AS shapes_match, ${this.#fence === undefined ? '' : '(SELECT holds FROM checked) AS fence_holds, '}${drawn('min')} AS first, ` +
       `${drawn('max')} AS last${this.#mark.origin === undefined ? '' : ', (SELECT count(*) FROM notified) AS notified'} ` +
       `FROM (SELECT 1) header LEFT JOIN (${union((group) => group.outcome)}) a ON true`;
     return { text, values: this.#values };
@@ -114,7 +119,7 @@ class StatementBuilder {
     const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
     const m = tableName(table);
     const key = 'm.namespace = n.namespace AND m.name = n.name';
-    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...table.columns.map(({ name }) => name)].join(', ');
+    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...table.columns.map(({ name }) => name)].join(', ');
     const columns = table.columns.map(({ name }) => `, ${name}`).join('');
     const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
     const ready = `${held}.expected = ${held}.found`;
@@ -133,7 +138,7 @@ class StatementBuilder {
       ...(touchesRows ? [`SELECT ${names}, found, old_body, old_fingerprint FROM ${held} WHERE ${ready}`] : []),
       ...(kinds.has('C') ? [`SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`] : []),
     ].join(' UNION ALL ');
-    parts.writes.push(`${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok)`);
+    parts.writes.push(`${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fence === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`);
     parts.log = (batch) => [
       `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0), ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch} ` +
         `FROM ${numbered} n WHERE ${isIn('n.rev', 'written')}`,
@@ -165,13 +170,20 @@ class StatementBuilder {
 
   /** One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to send. */
   #input(group: Group): string {
-    const parameters = [...fixedParameters, ...group.table.columns.map(columnParameter)];
+    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...group.table.columns.map(columnParameter)];
     if (this.#operations.length === 1) {
       const { operation, position } = group.operations[0]!;
       return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
     }
     const arrays = parameters.map((p) => this.#bind(arrayOf(p, group), `${p.type}[]`));
     return `SELECT * FROM unnest(${arrays.join(', ')}) AS t(${parameters.map((p) => p.column).join(', ')})`;
+  }
+
+  /** The lease is read after the lock is won, and before anything of this statement is written. */
+  #fenceCheck(): string {
+    if (this.#fence === undefined) return '';
+    const [namespace, lease, transitions] = fenceValues(this.#fence);
+    return `, platform.lease_held(${this.#bind(namespace, 'text')}, ${this.#bind(lease, 'text')}, ${this.#bind(transitions, 'int')}) AS holds`;
   }
 
   #claimParts(): string[] {
@@ -225,6 +237,8 @@ const fixedParameters: Parameter[] = [
   { column: 'fingerprint', type: 'text', value: (operation) => operation.fingerprint },
   { column: 'body', type: 'text', value: (operation) => operation.body },
 ];
+
+const fencedParameter: Parameter = { column: 'fenced', type: 'boolean', value: (operation) => operation.fence !== undefined };
 
 function arrayOf(parameter: Parameter, { operations }: Group): unknown {
   const values = operations.map(({ operation, position }) => parameter.value(operation, position));

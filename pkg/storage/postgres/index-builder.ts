@@ -4,6 +4,7 @@ import type { Database, Log } from '#pkg/database/index';
 import { extractIndexKeys, formatGroupResource, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
 import { isStaleTable, violatedConstraint } from './database-failure.ts';
+import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
 import { SessionLock } from './session-lock.ts';
 import { createIndexTexts, type TableDefiner } from './table-definer.ts';
 import type { TableCatalog } from './table-catalog.ts';
@@ -43,6 +44,11 @@ export class IndexBuilder {
   /** The same for an index of the change log that the migration left to be built without stopping writers. */
   startLog(): void {
     this.#begin('the change log', () => this.#logRound());
+  }
+
+  /** The same for the owners of objects in tables that an earlier release made. */
+  startOwners(): void {
+    this.#begin('the owners of objects', () => this.#ownersRound());
   }
 
   #begin(key: string, round: () => Promise<boolean>): void {
@@ -95,6 +101,21 @@ export class IndexBuilder {
       if (rows[0]?.locked !== true) return false;
       await this.#cancellable(lock, () => createIndex(lock, 'CREATE INDEX CONCURRENTLY change_log_model ON platform.change_log (model, rev)', this.#stopping.signal));
       return true;
+    } finally {
+      await lock.release();
+    }
+  }
+
+  async #ownersRound(): Promise<boolean> {
+    if ((await tablesWithoutOwners(this.#pool)).length === 0) return true;
+    const lock = await SessionLock.open(this.#database);
+    try {
+      const { rows } = await lock.query<{ locked: boolean }>('SELECT pg_try_advisory_lock(817, -1) AS locked');
+      if (rows[0]?.locked !== true) return false;
+      const signal = AbortSignal.any([lock.lost, this.#stopping.signal]);
+      let isDone = true;
+      for (const id of await tablesWithoutOwners(this.#pool)) isDone = (await indexOwners(this.#pool, id, signal)) && isDone;
+      return isDone;
     } finally {
       await lock.release();
     }

@@ -1,5 +1,8 @@
 import { sql, type Kysely } from 'kysely';
 import { timeline } from './epoch.ts';
+import { leaseHeld, leases } from './lease-fence.ts';
+import { ownerFunctions } from './owner-elements.ts';
+import { tableName } from './table.ts';
 
 /**
  * Schema `platform`. A migration is never changed once it has landed: the next one amends it.
@@ -10,6 +13,8 @@ export const platformMigrations = [
   { name: '0002_incarnation', up: addIncarnation },
   { name: '0003_shape_is', up: createShapeIs },
   { name: '0004_change_log_model', up: indexSmallLog },
+  { name: '0005_lease_held', up: createLeaseHeld },
+  { name: '0006_owners', up: createOwners },
 ];
 
 /** Null until the first look: what a database was before is not known. */
@@ -28,6 +33,21 @@ async function createShapeIs(db: Kysely<unknown>): Promise<void> {
 async function indexSmallLog(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ small: boolean }>`SELECT pg_table_size('platform.change_log') < 32 * 1024 * 1024 AS small`.execute(db);
   if (rows[0]?.small === true) await sql`CREATE INDEX IF NOT EXISTS change_log_model ON platform.change_log (model, rev)`.execute(db);
+}
+
+/** Replaced when the model of leases is made; until then nobody holds one. */
+async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
+  const nobody = sql`CREATE FUNCTION platform.lease_held(wanted_namespace text, wanted text, transitions int) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+    BEGIN RETURN false; END $$`;
+  await nobody.execute(db);
+  const { rows } = await sql<{ id: number }>`SELECT id FROM platform.models WHERE api_group = ${leases.group} AND resource = ${leases.resource}`.execute(db);
+  if (rows[0] !== undefined) await sql.raw(leaseHeld(tableName(rows[0]))).execute(db);
+}
+
+/** Tables that are there, and those that a replica of an earlier release makes, get the index on owners from `OwnerIndexer`, one by one and stopping nobody. */
+async function createOwners(db: Kysely<unknown>): Promise<void> {
+  await sql`ALTER TABLE platform.models ADD COLUMN owners_indexed boolean NOT NULL DEFAULT false`.execute(db);
+  for (const text of ownerFunctions) await sql.raw(text).execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,9 @@
-import { extractIndexKeys, type ApiObject, type IndexKey } from '#pkg/apimachinery/index';
+import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeBody } from '../body.ts';
 import { StorageError } from '../storage-error.ts';
 import type { IdempotencyClaim, StoredObject, Write } from '../store.ts';
+import { fenceKey, isLeases } from './lease-fence.ts';
+import { ownerElements } from './owner-elements.ts';
 import type { Table } from './table.ts';
 
 /** One write, ready for a statement on its table as of one shape. */
@@ -21,7 +23,9 @@ export interface Operation {
   body: string;
   fingerprint: string;
   claim: IdempotencyClaim | undefined;
-  /** What no other operation of its batch may touch: its key, and unique values it takes or leaves. */
+  /** The lease it depends on. */
+  fence: Fence | undefined;
+  /** What no other operation of its batch may touch: its key, and unique values it takes or leaves; of a lease also what it fences. */
   exclusives: string[];
   /** Bytes it brings to a batch. */
   size: number;
@@ -32,7 +36,7 @@ const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
 export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Throws StorageError InvalidKey where an index cannot hold the object. */
-export function toOperation(write: Write, table: Table, claim: IdempotencyClaim | undefined): Operation {
+export function toOperation(write: Write, table: Table, claim: IdempotencyClaim | undefined, fence?: Fence): Operation {
   const { object } = write;
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
@@ -48,11 +52,12 @@ export function toOperation(write: Write, table: Table, claim: IdempotencyClaim 
     uid: metadata.uid ?? '',
     created: metadata.creationTimestamp ?? '',
     deleted: metadata.deletionTimestamp ?? null,
-    labels: labelElements(metadata.labels, namespace),
+    labels: [...labelElements(metadata.labels, namespace), ...ownerElements(object)],
     keys,
     body,
     fingerprint: write.fingerprint,
     claim,
+    fence,
     exclusives: exclusivesOf(table, namespace, metadata.name, keys, from),
     size: body.length + (from?.body.length ?? 0) + 512,
   };
@@ -65,7 +70,7 @@ function keysOf(table: Table, object: ApiObject, strict: boolean): IndexKey[] {
 }
 
 /**
- * What the GIN index on labels holds: each key, each `key=value`, and `/namespace`
+ * What the GIN index on labels holds, besides an object's owners: each key, each `key=value`, and `/namespace`
  * (no label key begins with a slash), so that one index answers a selector inside a namespace.
  */
 export function labelElements(labels: Record<string, string> | undefined, namespace: string): string[] {
@@ -76,6 +81,7 @@ export function labelElements(labels: Record<string, string> | undefined, namesp
 
 function exclusivesOf(table: Table, namespace: string, name: string, keys: IndexKey[], from: StoredObject | undefined): string[] {
   const exclusives = [`${table.id}/${namespace}/${name}`];
+  if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;
   const old = from === undefined ? undefined : extractIndexKeys(table.columns.map((column) => column.index), JSON.parse(from.body) as ApiObject).keys;

@@ -2,6 +2,7 @@ import { formatGroupResource } from '#pkg/apimachinery/index';
 import type { Pool } from 'pg';
 import { StorageError } from '../storage-error.ts';
 import { isNamespaces, toSqlValue } from './batch-statement.ts';
+import { fenceLost, fenceValues } from './lease-fence.ts';
 import type { Operation } from './operation.ts';
 import { indexName, sqlType, tableName } from './table.ts';
 
@@ -21,6 +22,8 @@ export async function explainFailure(pool: Pool, operation: Operation, found: nu
 
 /** What a write would run into, without writing: the checks of a dry run. */
 export async function explainDryRun(pool: Pool, operation: Operation): Promise<StorageError | undefined> {
+  const { fence } = operation;
+  if (fence !== undefined && !(await holds(pool, 'SELECT platform.lease_held($1, $2, $3) AS holds', fenceValues(fence)))) return fenceLost(fence);
   if (operation.type === 'C') return explainCreate(pool, operation);
   const { rows } = await pool.query<{ rev: string }>(`SELECT rev FROM ${tableName(operation.table)} WHERE namespace = $1 AND name = $2`, [operation.namespace, operation.name]);
   const found = rows[0] === undefined ? undefined : Number(rows[0].rev);

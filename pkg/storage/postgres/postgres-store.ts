@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
-import type { GroupResource, Model, ObjectKey } from '#pkg/apimachinery/index';
+import { ownerUidIndex, type GroupResource, type Model, type ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer.ts';
 import type {
@@ -102,6 +102,7 @@ export class PostgresStore implements Store {
       await store.#notifications.start();
       await store.changes.start();
       store.#builder.startLog();
+      store.#builder.startOwners();
       return store;
     } catch (error) {
       await store.close();
@@ -164,7 +165,7 @@ export class PostgresStore implements Store {
   }
 
   async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {
-    const prepare = async (): Promise<ReturnType<typeof toOperation>> => toOperation(write, await this.#catalog.get(write.resource), options.idempotency);
+    const prepare = async (): Promise<ReturnType<typeof toOperation>> => toOperation(write, await this.#catalog.get(write.resource), options.idempotency, options.fence);
     const operation = await translated(prepare());
     const stored = (revision: number): StoredObject => ({
       namespace: operation.namespace,
@@ -255,11 +256,17 @@ export class PostgresStore implements Store {
       if (!isStaleTable(error) && !isNotReady(error)) throw translateError(error);
     }
     this.#catalog.forget(resource);
-    return translated(this.#catalog.get(resource).then(read));
+    try {
+      return await read(await this.#catalog.get(resource));
+    } catch (error) {
+      // A replica of an earlier release has made the table.
+      if (isNotReady(error) && error.index === ownerUidIndex.name) this.#builder.startOwners();
+      throw translateError(error);
+    }
   }
 }
 
 /** An index may have become ready since the table was remembered. */
-function isNotReady(error: unknown): boolean {
+function isNotReady(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === 'IndexNotReady';
 }

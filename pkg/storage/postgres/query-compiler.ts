@@ -1,6 +1,7 @@
-import type { FieldRequirement, IndexDefinition, IndexValue, LabelSelector, Selector, Sort } from '#pkg/apimachinery/index';
+import { ownerUidIndex, type FieldRequirement, type IndexDefinition, type IndexValue, type LabelRequirement, type Selector, type Sort } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import { arrayLiteral, toSqlValue } from './batch-statement.ts';
+import { anyOwner, ownerElement } from './owner-elements.ts';
 import { columnOf, sqlType, type Table } from './table.ts';
 
 /** Collects the values of a statement as its text is made. */
@@ -28,32 +29,52 @@ export interface CompiledSelector {
 export function compileSelectorSql(table: Table, query: { namespace?: string; selector: Selector }, parameters: Parameters, mode: 'ordered' | 'gathered'): CompiledSelector {
   const { selector } = query;
   const namespace = query.namespace === '' ? undefined : query.namespace;
-  const labels = compileLabels(selector.labels, mode === 'gathered' && table.namespaced ? namespace : undefined, parameters);
+  const owners = selector.fields.filter(isOfOwners);
+  if (owners.length > 0 && !table.ownersIndexed) throw new StorageError('IndexNotReady', `the index ${ownerUidIndex.name} is still being built`, { index: ownerUidIndex.name });
+  const fields = selector.fields.filter((requirement) => !isOfOwners(requirement));
+  const labels = compileElements([...selector.labels.map(labelClause), ...owners.map(ownerClause)], mode === 'gathered' && table.namespaced ? namespace : undefined, parameters);
   const conditions = [...labels.conditions];
   const needsNamespace = mode === 'ordered' ? namespace !== undefined || !table.namespaced : namespace !== undefined && table.namespaced && !labels.narrows;
   if (needsNamespace) conditions.push(`t.namespace = ${parameters.bind(namespace ?? '', 'text')}`);
-  for (const requirement of selector.fields) conditions.push(compileField(table, requirement, parameters));
+  for (const requirement of fields) conditions.push(compileField(table, requirement, parameters));
   return {
     where: conditions.length === 0 ? 'true' : conditions.join(' AND '),
-    narrows: labels.narrows || selector.fields.some(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist' && operator !== 'Exists'),
+    narrows: labels.narrows || fields.some(({ operator }) => operator !== 'NotIn' && operator !== 'DoesNotExist' && operator !== 'Exists'),
   };
 }
 
+/** Asks for any of some elements of the index on labels, or for none of them. */
+interface ElementClause {
+  any: string[];
+  isWanted: boolean;
+}
+
+function labelClause(requirement: LabelRequirement): ElementClause {
+  const { key } = requirement;
+  const any = 'values' in requirement ? requirement.values.map((value) => `${key}=${value}`) : [key];
+  return { any, isWanted: requirement.operator === 'In' || requirement.operator === 'Exists' };
+}
+
+function isOfOwners({ index }: FieldRequirement): boolean {
+  return index.name === ownerUidIndex.name;
+}
+
+function ownerClause(requirement: FieldRequirement): ElementClause {
+  const any = 'values' in requirement ? requirement.values.map((value) => ownerElement(String(value))) : [anyOwner];
+  return { any, isWanted: requirement.operator === 'In' || requirement.operator === 'Exists' };
+}
+
 /** One containment for all that must be there, so that one look into the index answers it. */
-function compileLabels(selector: LabelSelector, namespace: string | undefined, parameters: Parameters): { conditions: string[]; narrows: boolean } {
+function compileElements(clauses: readonly ElementClause[], namespace: string | undefined, parameters: Parameters): { conditions: string[]; narrows: boolean } {
   const wanted: string[] = [];
   const conditions: string[] = [];
-  const elements = (key: string, values: readonly string[]): string => parameters.bind(arrayLiteral(values.map((value) => `${key}=${value}`)), 'text[]');
+  const contains = (elements: readonly string[]): string => `t.labels ${elements.length === 1 ? '@>' : '&&'} ${parameters.bind(arrayLiteral(elements), 'text[]')}`;
   let narrows = false;
-  for (const requirement of selector) {
-    const { key } = requirement;
-    if (!('values' in requirement)) {
-      if (requirement.operator === 'Exists') wanted.push(key);
-      else conditions.push(`NOT t.labels @> ${parameters.bind(arrayLiteral([key]), 'text[]')}`);
-    } else if (requirement.operator === 'NotIn') conditions.push(`NOT t.labels && ${elements(key, requirement.values)}`);
-    else if (requirement.values.length === 1) wanted.push(`${key}=${requirement.values[0]}`);
+  for (const { any, isWanted } of clauses) {
+    if (!isWanted) conditions.push(`NOT ${contains(any)}`);
+    else if (any.length === 1) wanted.push(...any);
     else {
-      conditions.push(`t.labels && ${elements(key, requirement.values)}`);
+      conditions.push(contains(any));
       narrows = true;
     }
   }

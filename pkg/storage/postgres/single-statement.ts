@@ -1,4 +1,5 @@
 import { arrayLiteral, changesChannel, isNamespaces, revisionLock, toSqlArray, toSqlValue, type BatchMark, type BatchRow, type BatchStatement } from './batch-statement.ts';
+import { fenceValues } from './lease-fence.ts';
 import type { Operation } from './operation.ts';
 import { sqlType, tableName, type Column, type Table } from './table.ts';
 
@@ -10,20 +11,23 @@ export interface SingleRow {
   found: string | null;
   /** The revision this statement drew, used or not; null if it did not get as far, or if the model has another shape by now. */
   drawn: string | null;
+  /** Of an operation with a fence: does it hold? Null if the statement did not get as far. */
+  fence_holds?: boolean | null;
 }
 
 /**
  * A batch of one operation without a claim: the same steps in the same order as `batchStatement`, with the same guarantees, in a statement that
- * costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends on nothing but table, type, and whether anybody is told.
+ * costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
 export function singleStatement(operation: Operation, { batch, origin }: BatchMark): BatchStatement {
-  const { table, type, namespace, name, from, uid, created, deleted, labels, fingerprint, body, keys } = operation;
+  const { table, type, namespace, name, from, uid, created, deleted, labels, fingerprint, body, keys, fence } = operation;
   const values: unknown[] = [namespace, name, fingerprint, body, batch];
   if (type !== 'C') values.push(from?.revision);
+  if (fence !== undefined) values.push(...fenceValues(fence));
   if (type === 'C') values.push(uid, created);
   if (type !== 'D') values.push(deleted, arrayLiteral(labels), ...table.columns.map((column, i) => columnValue(column, keys[i])));
   if (origin !== undefined) values.push(origin);
-  return { text: textOf(table, type, origin !== undefined), values };
+  return { text: textOf(table, type, { notify: origin !== undefined, fenced: fence !== undefined }), values };
 }
 
 function columnValue({ index }: Column, key: Operation['keys'][number] | undefined): unknown {
@@ -31,19 +35,24 @@ function columnValue({ index }: Column, key: Operation['keys'][number] | undefin
   return index.multi ? arrayLiteral(toSqlArray(key, isDate)) : toSqlValue(key, isDate);
 }
 
+interface Variant {
+  notify: boolean;
+  fenced: boolean;
+}
+
 const texts = new WeakMap<Table, Map<string, string>>();
 
 /** Made once for a table as of one shape: the texts of a thousand models are worth more than the time to make them. */
-function textOf(table: Table, type: Operation['type'], notify: boolean): string {
+function textOf(table: Table, type: Operation['type'], variant: Variant): string {
   const known = texts.get(table) ?? new Map<string, string>();
   texts.set(table, known);
-  const key = `${type}${notify ? '!' : ''}`;
-  const text = known.get(key) ?? makeText(table, type, notify);
+  const key = `${type}${variant.notify ? '!' : ''}${variant.fenced ? '@' : ''}`;
+  const text = known.get(key) ?? makeText(table, type, variant);
   known.set(key, text);
   return text;
 }
 
-function makeText(table: Table, type: Operation['type'], notify: boolean): string {
+function makeText(table: Table, type: Operation['type'], { notify, fenced }: Variant): string {
   const m = tableName(table);
   const { columns } = table;
   let parameters = 5;
@@ -58,7 +67,9 @@ function makeText(table: Table, type: Operation['type'], notify: boolean): strin
   } else {
     parts.push(`locked AS MATERIALIZED (SELECT pg_advisory_xact_lock(${revisionLock}))`);
   }
-  parts.push(`drawn AS MATERIALIZED (SELECT CASE WHEN platform.shape_is(${table.id}, ${table.shape}) THEN nextval('platform.revision') END AS rev FROM locked)`);
+  if (fenced) parts.push(`fence AS MATERIALIZED (SELECT platform.lease_held(${next('text')}, ${next('text')}, ${next('int')}) AS holds FROM locked)`);
+  const shapeIs = `platform.shape_is(${table.id}, ${table.shape})`;
+  parts.push(`drawn AS MATERIALIZED (SELECT CASE WHEN ${fenced ? `fence.holds AND ${shapeIs}` : shapeIs} THEN nextval('platform.revision') END AS rev FROM ${fenced ? 'fence' : 'locked'})`);
   if (type === 'C') {
     const guard = table.namespaced ? ' AND platform.namespace_exists($1::text, drawn.rev)' : '';
     parts.push(
@@ -83,7 +94,7 @@ function makeText(table: Table, type: Operation['type'], notify: boolean): strin
   if (notify) parts.push(`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${next('text')}) FROM logged)`);
   return (
     `WITH ${parts.join(',\n')}\n` +
-    `SELECT (SELECT rev FROM logged) AS rev, ${type === 'C' ? 'NULL' : '(SELECT rev FROM found)'} AS found, (SELECT rev FROM drawn) AS drawn${notify ? ', (SELECT count(*) FROM notified) AS notified' : ''}`
+    `SELECT (SELECT rev FROM logged) AS rev, ${type === 'C' ? 'NULL' : '(SELECT rev FROM found)'} AS found, (SELECT rev FROM drawn) AS drawn${fenced ? ', (SELECT holds FROM fence) AS fence_holds' : ''}${notify ? ', (SELECT count(*) FROM notified) AS notified' : ''}`
   );
 }
 
@@ -91,8 +102,9 @@ function columnType({ index }: Column): string {
   return index.multi ? `${sqlType(index)}[]` : sqlType(index);
 }
 
-/** The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was ready and drew nothing met another shape. */
-export function batchRowOf({ type, from }: Operation, { rev, found, drawn }: SingleRow): BatchRow {
+/** The row as one of a batch. A create is ready as it is, any other once its row has the expected revision: what was ready and drew nothing met another shape, unless it was its fence. */
+export function batchRowOf({ type, from }: Operation, { rev, found, drawn, fence_holds = null }: SingleRow): BatchRow {
   const isReady = type === 'C' || (found !== null && Number(found) === from?.revision);
-  return { i: 0, rev, found, shapes_match: isReady ? drawn !== null : null, first: drawn, last: drawn };
+  const shapesMatch = isReady && fence_holds !== false ? drawn !== null : null;
+  return { i: 0, rev, found, shapes_match: shapesMatch, fence_holds, first: drawn, last: drawn };
 }

@@ -11,10 +11,11 @@ export interface ModelRow {
   shape: number;
   replaces: string;
   columns_made: number;
+  owners_indexed: boolean;
   columns: Column[];
 }
 
-export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
+export const selectModel = 'SELECT id, api_group, resource, namespaced, shape, replaces, columns_made, owners_indexed, columns FROM platform.models WHERE api_group = $1 AND resource = $2';
 
 /**
  * Which table holds which model, kept in memory. A stale entry is harmless: a write carries the shape it was made
@@ -75,6 +76,7 @@ export function tableFromRow(row: ModelRow): Table {
     namespaced: row.namespaced,
     shape: row.shape,
     replaces: Number(row.replaces),
+    ownersIndexed: row.owners_indexed,
     columns: row.columns.filter((column) => column.state !== 'dropping'),
   };
 }

@@ -4,6 +4,8 @@ import type { GroupResource, Model } from '#pkg/apimachinery/index';
 import { revisionLock } from './batch-statement.ts';
 import { isLockTimeout } from './database-failure.ts';
 import { planIndexes } from './index-planner.ts';
+import { isLeases, leaseHeld } from './lease-fence.ts';
+import { ownersTrigger } from './owner-elements.ts';
 import { selectModel, type ModelRow, type TableCatalog } from './table-catalog.ts';
 import { indexName, sqlType, tableName, type Column, type Table } from './table.ts';
 
@@ -93,8 +95,8 @@ export class TableDefiner {
     const { added, made } = planIndexes([], model.indexes, 0);
     const columns = added.map((column) => ({ ...column, state: 'ready' as const }));
     const { rows } = await client.query<{ id: number }>(
-      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, replaces)
-         VALUES ($1, $2, $3, $4, $5, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, owners_indexed, replaces)
+         VALUES ($1, $2, $3, $4, $5, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
       [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns), made],
     );
     const table = { id: rows[0]!.id };
@@ -106,12 +108,14 @@ export class TableDefiner {
         `created timestamptz NOT NULL, deleted timestamptz, labels text[] COLLATE "C" NOT NULL, fingerprint text NOT NULL, body text NOT NULL` +
         `${columns.map((column) => `, ${columnDefinition(column)}`).join('')}, PRIMARY KEY (namespace, name)) WITH (fillfactor = 85)`,
     );
+    await client.query(ownersTrigger(table));
     await client.query(`CREATE INDEX m_${table.id}_labels ON ${name} USING gin (labels) ${ginOptions}`);
     await client.query(`CREATE INDEX m_${table.id}_created ON ${name} (created NULLS FIRST, namespace, name)`);
     await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
     if (model.scope === 'Namespaced') await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
     for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
     if (model.group === '' && model.names.plural === 'namespaces') await client.query(namespaceExists(name));
+    if (isLeases({ resource: { group: model.group, resource: model.names.plural } })) await client.query(leaseHeld(name));
     return false;
   }
 

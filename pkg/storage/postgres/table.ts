@@ -19,6 +19,8 @@ export interface Table {
   shape: number;
   /** Up to this revision, history under this name is that of a model dropped before; 0 where there was none. */
   replaces: number;
+  /** Does the index on labels hold the owners of every object? */
+  ownersIndexed: boolean;
   /** Declared indexes without those being dropped. */
   columns: Column[];
 }

@@ -1,5 +1,7 @@
+import type { Fence } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { BatchRunner, PendingWrite } from './batch-runner.ts';
+import { fenceKey, isSameFence } from './lease-fence.ts';
 
 const maxOperations = 256;
 const maxBytes = 1_000_000;
@@ -10,7 +12,8 @@ const maxWaitingBytes = 128 * 1024 * 1024;
 
 /**
  * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
- * value of a unique index, at most once: later writes of the same wait, in their order, for the next.
+ * value of a unique index, at most once: later writes of the same wait, in their order, for the next. So do those of a second
+ * fence or claim, and a lease's own writes never go with those that it fences.
  */
 export class WriteBatcher {
   readonly #runner: BatchRunner;
@@ -74,22 +77,28 @@ export class WriteBatcher {
     const batch: PendingWrite[] = [];
     const left: PendingWrite[] = [];
     const taken = new Set<string>();
+    const fenced = new Set<string>();
     const tables = new Set<number>();
     let bytes = 0;
     let claims = 0;
+    let fenceOfBatch: Fence | undefined;
     for (const [i, write] of this.#waiting.entries()) {
       if (batch.length >= maxOperations || bytes >= maxBytes) {
         left.push(...this.#waiting.slice(i));
         break;
       }
-      const { exclusives, size, table, claim } = write.operation;
+      const { exclusives, size, table, claim, fence } = write.operation;
+      const lease = fence === undefined ? undefined : fenceKey(fence.namespace, fence.lease);
       const fits =
         (batch.length === 0 || bytes + size <= maxBytes) &&
         (tables.has(table.id) || tables.size < maxTables) &&
         (claim === undefined || claims === 0) &&
-        !exclusives.some((exclusive) => taken.has(exclusive));
+        (fence === undefined || fenceOfBatch === undefined || isSameFence(fence, fenceOfBatch)) &&
+        (lease === undefined || !taken.has(lease)) &&
+        !exclusives.some((exclusive) => taken.has(exclusive) || fenced.has(exclusive));
       // A write that stays keeps its places, so that nobody overtakes it on the same key.
       for (const exclusive of exclusives) taken.add(exclusive);
+      if (lease !== undefined) fenced.add(lease);
       if (!fits) {
         left.push(write);
         continue;
@@ -98,6 +107,7 @@ export class WriteBatcher {
       bytes += size;
       tables.add(table.id);
       claims += claim === undefined ? 0 : 1;
+      fenceOfBatch ??= fence;
     }
     this.#waiting = left;
     this.#waitingBytes = left.reduce((sum, write) => sum + write.operation.size, 0);

@@ -29,6 +29,7 @@ function objectOf(i: number): ApiObject {
     labels: { ...(i % 4 === 0 ? {} : { app: `a${i % 5}` }), ...(i % 3 === 0 ? { 'x.example.com/tier': '' } : {}) },
     created: `2026-01-0${1 + (i % 7)}T00:00:00Z`,
     ...(i % 11 === 0 ? { deleted: '2026-02-01T00:00:00Z' } : {}),
+    ...(i % 3 === 1 ? { owners: Array.from({ length: i % 4 }, (_, t) => `u${(i + t) % 7}`) } : {}),
     spec: {
       ...(i % 6 === 0 ? {} : { owner: texts[i % texts.length]! }),
       ...(i % 5 === 0 ? {} : { rank: (i % 9) - 4 }),
@@ -99,12 +100,22 @@ const cases: Case[] = [
     'spec.tags notin (t1,t2)',
     'spec.tags',
     '!spec.tags',
+    'metadata.ownerReferences.uid=u1',
+    'metadata.ownerReferences.uid=u1,metadata.ownerReferences.uid=u2,spec.rank>-3',
+    'metadata.ownerReferences.uid=',
+    'metadata.ownerReferences.uid!=u1',
+    'metadata.ownerReferences.uid=(u1,u2)',
+    'metadata.ownerReferences.uid notin (u1,u2)',
+    'metadata.ownerReferences.uid',
+    '!metadata.ownerReferences.uid',
   ].flatMap((field) => [{ fields: [field] }, { fields: [field], sort: ['spec.owner,desc', 'spec.rank'] }]),
   ...indexes.filter(({ multi }) => !multi).flatMap(({ name }) => [{ sort: [name] }, { sort: [`${name},desc`] }, { sort: [`${name},desc`], namespace: 'green' }]),
   { sort: ['metadata.name', 'spec.owner,desc'] },
   // Nothing follows a null at the very end of the order.
   { sort: ['metadata.namespace', 'metadata.name', 'spec.owner,desc'] },
   { sort: ['spec.owner', 'metadata.namespace,desc', 'spec.rank,desc'] },
+  { labels: ['app'], fields: ['metadata.ownerReferences.uid=u3'], namespace: 'blue' },
+  { fields: ['metadata.ownerReferences.uid in (u3,u4)'], namespace: 'blue', sort: ['spec.rank'] },
   { labels: ['app'], fields: ['spec.rank>-2', 'spec.tags=t2'], sort: ['spec.weight', 'metadata.creationTimestamp,desc'] },
 ];
 

@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
 import { changeCases } from './change-cases.ts';
+import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
 import { modelCases } from './model-cases.ts';
 import type { StorePair } from './store-pair.ts';
@@ -9,6 +10,7 @@ import { writeCases } from './write-cases.ts';
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {
     describe('writes', () => writeCases(pair));
+    describe('fenced writes', () => fenceCases(pair));
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));
     describe('models', () => modelCases(pair));

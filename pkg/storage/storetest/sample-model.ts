@@ -37,9 +37,11 @@ export interface SampleObject {
   spec?: JsonObject;
   created?: string;
   deleted?: string;
+  /** Their uids. */
+  owners?: string[];
 }
 
-export function sampleObject(name: string, { namespace, labels, spec = {}, created, deleted }: SampleObject = {}): ApiObject {
+export function sampleObject(name: string, { namespace, labels, spec = {}, created, deleted, owners }: SampleObject = {}): ApiObject {
   return {
     apiVersion: 'store.example.com/v1',
     kind: 'Widget',
@@ -50,6 +52,7 @@ export function sampleObject(name: string, { namespace, labels, spec = {}, creat
       creationTimestamp: created ?? '2026-01-01T00:00:00Z',
       ...(deleted === undefined ? {} : { deletionTimestamp: deleted }),
       ...(labels === undefined ? {} : { labels }),
+      ...(owners === undefined ? {} : { ownerReferences: owners.map((uid) => ({ apiVersion: 'v1', kind: 'Owner', name: 'o', uid })) }),
     },
     spec,
   };

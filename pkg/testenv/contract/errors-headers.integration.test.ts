@@ -52,11 +52,9 @@ describe('X-Request-Id', () => {
     expect(new Set(ids).size).toBe(10);
   });
 
-  test('is on a 401 and a 413', async () => {
+  test('is on a 401', async () => {
     const anonymous = await fetch(`${env.url}${articles}`);
     expect([anonymous.status, anonymous.headers.has('x-request-id')]).toEqual([401, true]);
-    const large = await client.post(articles, 'x'.repeat(3 * 1024 * 1024 + 1));
-    expect([large.status, large.headers.has('x-request-id')]).toEqual([413, true]);
   });
 
   test('of a client never breaks out of its header', async () => {
@@ -152,4 +150,10 @@ describe('odd requests', () => {
     const { status } = await raw('GET', `${articles}?size=1&size=x`);
     expect([200, 400]).toContain(status);
   });
+});
+
+// Last: the connection of a body that is not read to its end is closed, perhaps as the next request is sent on it.
+test('X-Request-Id is on a 413', async () => {
+  const large = await client.post(articles, 'x'.repeat(3 * 1024 * 1024 + 1));
+  expect([large.status, large.headers.has('x-request-id')]).toEqual([413, true]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { applyPatch, clientOf, names, type Client } from './client.ts';
-import { apiVersion, article, articles, namespaces, note, notes, notesIn, registerModels } from './models.ts';
+import { apiVersion, article, articles, group, namespaces, note, notes, notesIn, registerModels } from './models.ts';
 
 let env: TestEnv;
 let client: Client;
@@ -104,15 +104,48 @@ describe('the namespaces themselves', () => {
     expect(body.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test('one with objects is not deleted, one without is', async () => {
+  test('svc-system is there from the start, and is never deleted', async () => {
+    expect((await client.get(`${namespaces}/svc-system`)).status).toBe(200);
+    const { status, body } = await client.delete(`${namespaces}/svc-system`);
+    expect([status, body.reason]).toEqual([403, 'Forbidden']);
+  });
+
+  test('one without objects is deleted at once', async () => {
+    await client.post(namespaces, namespace('empty'));
+    const { status, body } = await client.delete(`${namespaces}/empty`);
+    expect([status, body.kind]).toEqual([200, 'Status']);
+    expect((await client.get(`${namespaces}/empty`)).status).toBe(404);
+    expect((await client.post(notesIn('empty'), note('late'))).status).toBe(404);
+  });
+
+  test('one with objects waits until it is empty, and takes no more', async () => {
     await client.post(namespaces, namespace('full'));
     await client.post(notesIn('full'), note('inside'));
-    expect((await client.delete(`${namespaces}/full`)).status).toBe(409);
-    expect((await client.get(`${notesIn('full')}/inside`)).status).toBe(200);
+    const { status, body } = await client.delete(`${namespaces}/full`);
+    expect([status, body.kind, body.metadata.finalizers, body.status]).toEqual([200, 'Namespace', ['kubernetes'], { phase: 'Terminating' }]);
+    expect(body.metadata.deletionTimestamp).toBeDefined();
+    expect((await client.delete(`${namespaces}/full`)).body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+    const refused = await client.post(notesIn('full'), note('late'));
+    expect([refused.status, refused.body.reason, refused.body.message]).toEqual([
+      403, 'Forbidden', `notes.${group} "late" is forbidden: unable to create new content in namespace full because it is being terminated`,
+    ]);
+    expect(refused.body.details.causes).toEqual([{ reason: 'NamespaceTerminating', message: 'namespace full is being terminated', field: 'metadata.namespace' }]);
+    expect((await client.put(`${notesIn('full')}/inside`, note('inside', { text: 'still there' }))).status).toBe(200);
+
+    const letGo = () => client.patch(`${namespaces}/full`, { metadata: { finalizers: null } });
+    expect((await letGo()).status).toBe(409);
     await client.delete(`${notesIn('full')}/inside`);
-    expect((await client.delete(`${namespaces}/full`)).status).toBe(200);
+    expect((await letGo()).status).toBe(200);
     expect((await client.get(`${namespaces}/full`)).status).toBe(404);
-    expect((await client.post(notesIn('full'), note('late'))).status).toBe(404);
+  });
+
+  test('a dry run of the deletion tells which it would be', async () => {
+    await client.post(namespaces, namespace('dry'));
+    expect((await client.delete(`${namespaces}/dry?dryRun=All`)).body.kind).toBe('Status');
+    await client.post(notesIn('dry'), note('inside'));
+    const { body } = await client.delete(`${namespaces}/dry?dryRun=All`);
+    expect([body.kind, body.metadata.finalizers]).toEqual(['Namespace', ['kubernetes']]);
+    expect((await client.get(`${namespaces}/dry`)).body.metadata.deletionTimestamp).toBeUndefined();
   });
 
   test.each(['Upper', 'a.b', 'n'.repeat(64), ''])('%j is no name of one', async (name) => {

@@ -1,0 +1,83 @@
+import type { Registry } from 'prom-client';
+import { durationBuckets, registerReading, SeriesHistogram } from '#pkg/http/index';
+import type { ControllerObserver, ReconcileOutcome } from '#pkg/runtime/index';
+
+type Result = 'success' | 'requeue_after' | 'error';
+
+/** As controller-runtime counts outcomes. */
+const results: Record<ReconcileOutcome, Result> = { success: 'success', requeued: 'requeue_after', error: 'error', terminal: 'error', timeout: 'error' };
+
+interface Counts {
+  depth: number;
+  adds: number;
+  retries: number;
+  reconciles: Record<Result, number>;
+  terminal: number;
+  timeouts: number;
+}
+
+/** What controllers and their queues do. Source of the names: controller-runtime, `pkg/internal/controller/metrics` and `pkg/metrics/workqueue.go`. */
+export class ControllerMetrics {
+  private readonly counts = new Map<string, Counts>();
+  private readonly observers = new Map<string, ControllerObserver>();
+  private readonly reconcileTime: SeriesHistogram<'controller'>;
+  private readonly queueTime: SeriesHistogram<'name'>;
+  private readonly workTime: SeriesHistogram<'name'>;
+
+  constructor(registry: Registry) {
+    const histogram = <Label extends string>(name: string, help: string, label: Label): SeriesHistogram<Label> => new SeriesHistogram({ name, help, labelNames: [label], buckets: [...durationBuckets, 60, 300], registry });
+    this.reconcileTime = histogram('controller_runtime_reconcile_time_seconds', 'Reconciles.', 'controller');
+    this.queueTime = histogram('workqueue_queue_duration_seconds', 'From when a key was added to when it was taken.', 'name');
+    this.workTime = histogram('workqueue_work_duration_seconds', 'From when a key was taken to when its work was over.', 'name');
+    const reading = (type: 'gauge' | 'counter', name: string, help: string, label: string, read: (counts: Counts) => number): void =>
+      registerReading({ registry, type, name, help, read: () => Array.from(this.counts, ([controller, counts]) => ({ labels: { [label]: controller }, value: read(counts) })) });
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'controller_runtime_reconcile_total',
+      help: 'Reconciles, by how they ended.',
+      read: () => Array.from(this.counts).flatMap(([controller, { reconciles }]) => Object.entries(reconciles).map(([result, value]) => ({ labels: { controller, result }, value }))),
+    });
+    reading('counter', 'controller_runtime_reconcile_errors_total', 'Reconciles that failed.', 'controller', ({ reconciles }) => reconciles.error);
+    reading('counter', 'controller_runtime_terminal_reconcile_errors_total', 'Of them, those that are not tried again.', 'controller', ({ terminal }) => terminal);
+    reading('counter', 'controller_runtime_reconcile_timeouts_total', 'Of them, those that took too long.', 'controller', ({ timeouts }) => timeouts);
+    reading('gauge', 'workqueue_depth', 'Keys that wait to be worked on.', 'name', ({ depth }) => depth);
+    reading('counter', 'workqueue_adds_total', 'Keys that were added.', 'name', ({ adds }) => adds);
+    reading('counter', 'workqueue_retries_total', 'Keys that were added again after a failure.', 'name', ({ retries }) => retries);
+  }
+
+  /** The same for a name whenever it is asked for: a controller that begins anew is counted on. */
+  readonly observerFor = (name: string): ControllerObserver => {
+    const known = this.observers.get(name) ?? this.newObserver(name);
+    this.observers.set(name, known);
+    known.depth(0);
+    return known;
+  };
+
+  private newObserver(name: string): ControllerObserver {
+    const counts: Counts = { depth: 0, adds: 0, retries: 0, reconciles: { success: 0, requeue_after: 0, error: 0 }, terminal: 0, timeouts: 0 };
+    this.counts.set(name, counts);
+    const reconcileTime = this.reconcileTime.series({ controller: name });
+    const queueTime = this.queueTime.series({ name });
+    const workTime = this.workTime.series({ name });
+    return {
+      depth: (keys) => {
+        counts.depth = keys;
+      },
+      added: () => {
+        counts.adds += 1;
+      },
+      taken: (waitedMs) => queueTime.observe(waitedMs / 1000),
+      done: (workedMs) => workTime.observe(workedMs / 1000),
+      retried: () => {
+        counts.retries += 1;
+      },
+      reconciled: (outcome, tookMs) => {
+        counts.reconciles[results[outcome]] += 1;
+        if (outcome === 'terminal') counts.terminal += 1;
+        if (outcome === 'timeout') counts.timeouts += 1;
+        reconcileTime.observe(tookMs / 1000);
+      },
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url));
+const running = new Set<ChildProcess>();
+
+/** Ends what a test has left running. */
+export async function killPrograms(): Promise<void> {
+  await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
+  child.kill(signal);
+  return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
+}
+
+/** The program from its sources, as a process of its own. */
+export class Program {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  stdout = '';
+  stderr = '';
+  private readonly wake = new Set<() => void>();
+
+  constructor(args: readonly string[]) {
+    const { PATH } = process.env;
+    this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+      env: { PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(this.child);
+    this.child.stdout!.on('data', (chunk: Buffer) => this.heard(() => (this.stdout += chunk.toString())));
+    this.child.stderr!.on('data', (chunk: Buffer) => this.heard(() => (this.stderr += chunk.toString())));
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (code) => {
+        running.delete(this.child);
+        this.heard(() => resolve(code));
+      });
+    });
+  }
+
+  /** The first log line with this message; rejects where the program ends without it. */
+  async line(message: string): Promise<Record<string, unknown>> {
+    for (;;) {
+      const line = this.lines().find(({ msg }) => msg === message);
+      if (line !== undefined) return line;
+      if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
+      await new Promise<void>((resolve) => {
+        this.wake.add(resolve);
+      });
+    }
+  }
+
+  lines(): Record<string, unknown>[] {
+    const whole = this.stdout.slice(0, this.stdout.lastIndexOf('\n') + 1).split('\n');
+    return whole.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  private heard(note: () => void): void {
+    note();
+    for (const wake of this.wake) wake();
+    this.wake.clear();
+  }
+}

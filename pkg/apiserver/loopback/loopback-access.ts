@@ -1,0 +1,51 @@
+import { newForbidden, newNotFound, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
+import type { Authorizer, UserInfo } from '#pkg/identity/index';
+import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
+
+export interface LoopbackAccessOptions {
+  registry: ModelRegistry;
+  authorizer: Authorizer;
+  /** Whose permissions hold. */
+  user: UserInfo;
+}
+
+/** What is asked of a type. */
+export interface Access {
+  verb: string;
+  subresource?: '' | 'status';
+  /** Absent for all namespaces, and for a cluster-scoped type. */
+  namespace?: string | undefined;
+  name?: string;
+}
+
+/** The wall in front of the storage for requests that come from within: the same questions, in the same order, as over HTTP. */
+export class LoopbackAccess {
+  readonly #options: LoopbackAccessOptions;
+
+  constructor(options: LoopbackAccessOptions) {
+    this.#options = options;
+  }
+
+  get user(): UserInfo {
+    return this.#options.user;
+  }
+
+  /** @throws StatusError 403, or 404 for a type, version, subresource or namespace that is not there. */
+  async open(type: ResourceType, { verb, subresource = '', namespace = '', name = '' }: Access): Promise<ServedResource> {
+    const { group, version, plural } = type;
+    const { registry, authorizer, user } = this.#options;
+    const resource = { group, resource: plural };
+    const decision = await authorizer.authorize({ user, verb, group, version, resource: plural, subresource, namespace, name, isResourceRequest: true, path: '' });
+    if (!decision.allowed) throw newForbidden(resource, name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(plural)} in API group ${JSON.stringify(group)}`);
+    const served = registry.find(group, version, plural) ?? (await registry.findNewest(group, version, plural));
+    if (served === undefined) throw newUnknownPath();
+    if (subresource === 'status' && !served.version.subresources.status) throw newUnknownPath();
+    await this.#checkNamespace(served, namespace, name);
+    return served;
+  }
+
+  async #checkNamespace({ model }: ServedResource, namespace: string, name: string): Promise<void> {
+    if ((model.scope === 'Cluster') !== (namespace === '') && (namespace !== '' || name !== '')) throw newUnknownPath();
+    if (namespace !== '' && !(await this.#options.registry.hasNamespace(namespace))) throw newNotFound({ group: '', resource: 'namespaces' }, namespace);
+  }
+}

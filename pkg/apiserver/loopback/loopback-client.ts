@@ -1,0 +1,272 @@
+import { setMaxListeners } from 'node:events';
+import {
+  abortError,
+  applyJsonPatch,
+  applyMergePatch,
+  checkNamespaceName,
+  checkObjectKey,
+  checkPreconditions,
+  checkWatchStart,
+  decodeJson,
+  encodeBody,
+  formatFence,
+  gatherList,
+  isJsonObject,
+  isStatusError,
+  newBadRequest,
+  newForbidden,
+  newInternalError,
+  newRequestEntityTooLarge,
+  newServiceUnavailable,
+  parseFence,
+  untilAborted,
+  whenAborted,
+  type AnyObject,
+  type ChunkOptions,
+  type Client,
+  type DeleteOptions,
+  type Deletion,
+  type EventStream,
+  type JsonObject,
+  type JsonValue,
+  type ListOptions,
+  type ObjectKey,
+  type ObjectList,
+  type Patch,
+  type RequestOptions,
+  type ResourceType,
+  type Selection,
+  type Stored,
+  type WatchOptions,
+  type WriteOptions,
+} from '#pkg/apimachinery/index';
+import { defaultHandlerOptions } from '../handlers/handler-options.ts';
+import { encodeContinueToken, newExpiredToken } from '../handlers/continue-token.ts';
+import { parseListOptions, parseSelector } from '../handlers/list-options.ts';
+import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/object-identity.ts';
+import { parseResourceVersion } from '../handlers/resource-version.ts';
+import type { Representation, ServedResource, UpdateRequest, WriteContext } from '../registry/served-resource.ts';
+import { EventQueue } from './event-queue.ts';
+import { LoopbackAccess, type LoopbackAccessOptions } from './loopback-access.ts';
+
+export interface LoopbackClientOptions extends LoopbackAccessOptions {
+  /** Hears what a Warning header would say. */
+  warn?: (text: string) => void;
+}
+
+/**
+ * The API from within its own process: the same permissions, checks, storage and bus as over HTTP, without the wire. Nothing is shared with
+ * the caller: what goes in and what comes out are copies.
+ */
+export class LoopbackClient implements Client {
+  readonly #access: LoopbackAccess;
+  readonly #warn: (text: string) => void;
+  readonly #streams = new Set<EventQueue<AnyObject>>();
+  #closed = false;
+
+  constructor({ warn = () => undefined, ...access }: LoopbackClientOptions) {
+    this.#access = new LoopbackAccess(access);
+    this.#warn = warn;
+  }
+
+  get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, { signal }: RequestOptions = {}): Promise<Stored<T>> {
+    return this.#call(signal, async () => {
+      checkObjectKey(key);
+      const { storage } = await this.#access.open(type, { verb: 'get', ...key });
+      return parsed<T>(await storage.get(key));
+    });
+  }
+
+  list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    return this.#call(options.signal, async () => {
+      checkNamespaceName(options.namespace);
+      const served = await this.#access.open(type, { verb: 'list', namespace: options.namespace });
+      // Everything is taken in one chunk after another, so that no list is ever held by the database for long.
+      return gatherList<T>(options, defaultHandlerOptions.maxChunkSize, (chunk) => this.#chunk<T>(served, chunk));
+    });
+  }
+
+  create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#call(options.signal, async () => {
+      const { namespace = '' } = object.metadata;
+      checkNamespaceName(namespace);
+      const served = await this.#access.open(type, { verb: 'create', namespace });
+      if (served.terminating) throw newForbidden(served.resource, '', 'create not allowed while custom resource definition is terminating');
+      const body = copiedObject(object);
+      checkTypeMeta(body, type);
+      settleNamespace(body, namespace);
+      return parsed<T>(await served.storage.create(namespace, body, this.#context(options)));
+    });
+  }
+
+  update<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(type, object, '', options);
+  }
+
+  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(type, object, 'status', options);
+  }
+
+  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(type, key, { patch, subresource: '' }, options);
+  }
+
+  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(type, key, { patch, subresource: 'status' }, options);
+  }
+
+  delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: DeleteOptions = {}): Promise<Deletion<T>> {
+    return this.#call(options.signal, async () => {
+      checkObjectKey(key);
+      checkPreconditions(options);
+      const { uid, resourceVersion, propagationPolicy } = options;
+      const { storage } = await this.#access.open(type, { verb: 'delete', ...key });
+      const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      const outcome = await storage.delete({ key, preconditions, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) }, this.#context(options));
+      if (outcome.deleted) return { uid: outcome.uid };
+      const object = parsed<T>(outcome.object);
+      return { uid: object.metadata.uid, object };
+    });
+  }
+
+  async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
+    this.#checkOpen();
+    const { namespace, resourceVersion, signal } = options;
+    checkNamespaceName(namespace);
+    checkWatchStart(resourceVersion);
+    const after = parseResourceVersion(resourceVersion) ?? 0;
+    const giving = new AbortController();
+    let forget = (): void => undefined;
+    const queue: EventQueue<T> = new EventQueue<T>(after, () => {
+      this.#streams.delete(queue);
+      forget();
+      giving.abort();
+    });
+    this.#streams.add(queue);
+    forget = whenAborted(signal, () => queue.close());
+    try {
+      const served = await this.#access.open(type, { verb: 'watch', namespace });
+      const selector = parseSelector(selectionQuery(options), served);
+      const opening = served.storage.watch({ ...inNamespace(namespace), selector, after, sink: queue, signal: giving.signal });
+      opening.then(
+        (stream) => queue.follow(stream),
+        (error: unknown) => queue.fail(isStatusError(error) ? error : newInternalError(error)),
+      );
+      // A long history goes at the pace of its reader, who must have the stream by then.
+      await Promise.race([opening, queue.full]);
+    } catch (error) {
+      queue.close();
+      // Who gave up hears of nothing more, wherever the opening was.
+      if (signal?.aborted !== true) throw error;
+    }
+    return queue;
+  }
+
+  /** Ends every stream; later calls are 503. To be called before registry and store stop. */
+  close(): void {
+    this.#closed = true;
+    for (const stream of this.#streams) stream.end();
+  }
+
+  async #chunk<T extends AnyObject>(served: ServedResource, options: ChunkOptions): Promise<ObjectList<T>> {
+    const { namespace, signal = never } = options;
+    const query = selectionQuery(options);
+    for (const sort of options.sort ?? []) query.append('sort', sort);
+    query.set('limit', String(options.limit));
+    if (options.continue !== undefined) query.set('continue', options.continue);
+    const { selector, sort, extent } = parseListOptions({ query, served, namespace: inNamespace(namespace).namespace, options: defaultHandlerOptions, warn: this.#warn });
+    if (extent.type !== 'chunk') throw newBadRequest('a list is taken in chunks');
+    const { limit, after, fingerprint } = extent;
+    try {
+      const found = await served.storage.chunk({ ...inNamespace(namespace), selector, sort, signal, limit, ...(after === undefined ? {} : { after }) });
+      const items: Stored<T>[] = [];
+      for await (const batch of found.objects) for (const item of batch) items.push(parsed<T>(item));
+      return { resourceVersion: String(found.revision), items, ...(found.next === undefined ? {} : { continue: encodeContinueToken(found.next, fingerprint) }) };
+    } catch (error) {
+      throw after !== undefined && isStatusError(error, 'Expired') ? newExpiredToken(after, fingerprint) : error;
+    }
+  }
+
+  #replace<T extends AnyObject>(type: ResourceType<T>, object: T, subresource: UpdateRequest['subresource'], options: WriteOptions): Promise<Stored<T>> {
+    return this.#call(options.signal, async () => {
+      const { namespace = '', name } = object.metadata;
+      const key = { namespace, name };
+      checkObjectKey(key);
+      const { storage } = await this.#access.open(type, { verb: 'update', subresource, ...key });
+      const body = copiedObject(object);
+      checkTypeMeta(body, type);
+      checkKey(body, key);
+      return parsed<T>(await storage.update({ key, subresource, preconditions: {}, transform: () => body }, this.#context(options)));
+    });
+  }
+
+  #patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    { patch, subresource }: { patch: Patch; subresource: UpdateRequest['subresource'] },
+    options: WriteOptions,
+  ): Promise<Stored<T>> {
+    return this.#call(options.signal, async () => {
+      checkObjectKey(key);
+      const { storage } = await this.#access.open(type, { verb: 'patch', subresource, ...key });
+      const changes = copied(patch.patch);
+      const transform = (current: AnyObject & JsonObject): JsonObject => {
+        const patched = patch.type === 'json' ? applyJsonPatch(current, changes) : applyMergePatch(current, changes);
+        if (!isJsonObject(patched)) throw newBadRequest('the result of the patch must be an object');
+        checkTypeMeta(patched, type);
+        checkKey(patched, key);
+        releaseRevision(patched, current);
+        return patched;
+      };
+      return parsed<T>(await storage.update({ key, subresource, preconditions: {}, transform }, this.#context(options)));
+    });
+  }
+
+  async #call<Result>(signal: AbortSignal | undefined, work: () => Promise<Result>): Promise<Result> {
+    this.#checkOpen();
+    if (signal?.aborted === true) throw abortError(signal);
+    return untilAborted(work(), signal);
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw newServiceUnavailable('the server is shutting down');
+  }
+
+  #context({ dryRun = false, fieldValidation = 'Warn', signal = never, fence }: WriteOptions): WriteContext {
+    const fenced = fence === undefined ? {} : { fence: parseFence(formatFence(fence)) };
+    return { user: this.#access.user, dryRun, fieldValidation, findings: [], ...fenced, warn: this.#warn, signal };
+  }
+}
+
+/** Of calls that nobody gives up; all of them share it. */
+const never = new AbortController().signal;
+setMaxListeners(0, never);
+
+/** '' is all namespaces too. */
+function inNamespace(namespace: string | undefined): { namespace?: string } {
+  return namespace === undefined || namespace === '' ? {} : { namespace };
+}
+
+function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchParams {
+  const query = new URLSearchParams();
+  if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
+  if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector);
+  return query;
+}
+
+function parsed<T extends AnyObject>({ text }: Representation): Stored<T> {
+  return JSON.parse(text) as Stored<T>;
+}
+
+/** By way of its text, as over the wire: what JSON cannot say is refused or left out, and the caller's object stays its own. */
+function copied(value: unknown): JsonValue {
+  const bytes = Buffer.from(encodeBody(value));
+  if (bytes.length > defaultHandlerOptions.bodyLimit) throw newRequestEntityTooLarge(`the body of the request is larger than ${defaultHandlerOptions.bodyLimit} bytes`);
+  return decodeJson(bytes).value;
+}
+
+function copiedObject(object: AnyObject): JsonObject {
+  const value = copied(object);
+  if (!isJsonObject(value)) throw newBadRequest('the body of the request must be an object');
+  return value;
+}

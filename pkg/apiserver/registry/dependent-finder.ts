@@ -1,0 +1,52 @@
+import { ownerUidIndex, type GroupResource, type Model } from '#pkg/apimachinery/index';
+import { isStorageError, type Store } from '#pkg/storage/index';
+
+/** Models asked at a time. */
+const parallel = 8;
+
+export interface DependentFinderOptions {
+  store: Pick<Store, 'chunk'>;
+  models: () => readonly { model: Pick<Model, 'scope'>; resource: GroupResource }[];
+}
+
+export interface Owner {
+  uid: string;
+  /** '' for a cluster-scoped one. */
+  namespace: string;
+}
+
+/** Looks for objects that name an owner, in every model there is; what lies in another namespace than its owner is no dependent. */
+export class DependentFinder {
+  private readonly options: DependentFinderOptions;
+
+  constructor(options: DependentFinderOptions) {
+    this.options = options;
+  }
+
+  /** StorageError IndexNotReady while the owners of a model's objects are not known yet. */
+  async hasAny({ uid, namespace }: Owner, signal: AbortSignal): Promise<boolean> {
+    const models = this.options.models().filter(({ model }) => namespace === '' || model.scope === 'Namespaced');
+    const selector = { labels: [], fields: [{ index: ownerUidIndex, operator: 'In' as const, values: [uid] }] };
+    let isFound = false;
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      for (let model = models[next++]; model !== undefined && !isFound; model = models[next++]) {
+        signal.throwIfAborted();
+        if (await this.hasOne(model.resource, { namespace, selector, signal })) isFound = true;
+      }
+    };
+    await Promise.all(Array.from({ length: parallel }, worker));
+    return isFound;
+  }
+
+  private async hasOne(resource: GroupResource, query: { namespace: string; selector: Parameters<Store['chunk']>[1]['selector']; signal: AbortSignal }): Promise<boolean> {
+    try {
+      const { items } = await this.options.store.chunk(resource, { ...query, sort: [], limit: 1 });
+      return items.length > 0;
+    } catch (error) {
+      // Dropped meanwhile, with all that was in it.
+      if (isStorageError(error, 'ModelNotFound')) return false;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { whenAborted } from '#pkg/apimachinery/index';
+
+/** How many events may still be sent to a reader, who grants them. */
+export class Credit {
+  #left = 0;
+  #wake: (() => void) | undefined;
+
+  /** Grants beyond `max` in all are not counted. */
+  static readonly max = 10_000;
+
+  grant(count: number): void {
+    this.#left = Math.min(this.#left + count, Credit.max);
+    if (this.#left > 0) this.#wake?.();
+  }
+
+  /** Resolves with true when one more may be sent, and with false when the signal fires first. To be waited for by one. */
+  async take(signal: AbortSignal): Promise<boolean> {
+    while (this.#left === 0 && !signal.aborted) await this.#more(signal);
+    if (signal.aborted) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  #more(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      let forget = (): void => undefined;
+      const settle = (): void => {
+        this.#wake = undefined;
+        forget();
+        resolve();
+      };
+      this.#wake = settle;
+      forget = whenAborted(signal, settle);
+    });
+  }
+}

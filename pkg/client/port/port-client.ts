@@ -1,0 +1,193 @@
+import type { MessagePort } from 'node:worker_threads';
+import {
+  abortError,
+  encodeBody,
+  gatherList,
+  newServiceUnavailable,
+  newTimeout,
+  whenAborted,
+  type AnyObject,
+  type Client,
+  type ClientEvent,
+  type DeleteOptions,
+  type Deletion,
+  type EventStream,
+  type ListOptions,
+  type ObjectKey,
+  type ObjectList,
+  type Patch,
+  type RequestOptions,
+  type ResourceType,
+  type StatusError,
+  type Stored,
+  type WatchOptions,
+  type WriteOptions,
+} from '#pkg/apimachinery/index';
+import { emptyEventStream } from '../stream/empty-event-stream.ts';
+import { errorFromWire, isId, readMessage, send, type WorkerMessage } from './port-message.ts';
+import { eventWindow, PortEventStream } from './port-event-stream.ts';
+import type { PortCall } from './read-call.ts';
+
+export interface PortClientOptions {
+  /** Its other side is served by `servePort`. This client closes it in the end. */
+  port: MessagePort;
+  /** For a call to be answered, or a watch to begin; milliseconds. Default 60 s. */
+  answerMs?: number;
+}
+
+/** Objects of a list without a limit that are asked for at a time. */
+const chunkSize = 500;
+
+type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<Pick<PortCall, 'key' | 'object' | 'patch' | 'grant'>>;
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: StatusError): void;
+}
+
+/** The API by way of a port, as a worker thread has it: the permissions and the connection are those of the other side. To be closed in the end. */
+export class PortClient implements Client {
+  readonly #port: MessagePort;
+  readonly #answerMs: number;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #streams = new Map<number, PortEventStream<AnyObject>>();
+  #lastId = 0;
+  #closed: StatusError | undefined;
+
+  constructor({ port, answerMs = 60_000 }: PortClientOptions) {
+    this.#port = port;
+    this.#answerMs = answerMs;
+    port.on('message', this.#onMessage);
+    port.once('close', this.#onClose);
+  }
+
+  get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: RequestOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'get', type, key, options });
+  }
+
+  list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    return gatherList<T>(options, chunkSize, (chunk) => this.#call({ verb: 'list', type, options: chunk }));
+  }
+
+  create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'create', type, object, options });
+  }
+
+  update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'update', type, object, options });
+  }
+
+  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'updateStatus', type, object, options });
+  }
+
+  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'patch', type, key, patch, options });
+  }
+
+  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#call({ verb: 'patchStatus', type, key, patch, options });
+  }
+
+  delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
+    return this.#call({ verb: 'delete', type, key, options });
+  }
+
+  async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
+    const { signal } = options;
+    const id = this.#nextId();
+    let forget = (): void => undefined;
+    const stream: PortEventStream<T> = new PortEventStream<T>({
+      grant: (count) => this.#post({ id, grant: count }),
+      abandon: () => this.#post({ id, abort: true }),
+      release: () => {
+        this.#streams.delete(id);
+        forget();
+      },
+    });
+    // Before the call: events may come together with its answer.
+    this.#streams.set(id, stream);
+    try {
+      await this.#send<boolean>(id, { verb: 'watch', type, options, grant: eventWindow }, signal);
+    } catch (error) {
+      stream.end();
+      // Who gave up hears of nothing more.
+      if (signal?.aborted === true) return emptyEventStream;
+      throw error;
+    }
+    forget = whenAborted(signal, () => stream.close());
+    return stream;
+  }
+
+  /** Ends every call with 503 and every stream, here and on the other side. Idempotent. */
+  close(): void {
+    this.#end('the client is closed');
+    this.#port.close();
+  }
+
+  #call<Result>(call: Call & { options?: RequestOptions | undefined }): Promise<Result> {
+    return this.#send<Result>(this.#nextId(), call, call.options?.signal);
+  }
+
+  async #send<Result>(id: number, call: Call, signal: AbortSignal | undefined): Promise<Result> {
+    if (this.#closed !== undefined) throw this.#closed;
+    if (signal?.aborted === true) throw abortError(signal);
+    const text = encodeBody({ id, call: { ...call, options: { ...call.options, signal: undefined } } });
+    let settle = (): void => undefined;
+    try {
+      return await new Promise<unknown>((resolve, reject) => {
+        const giveUp = (error: StatusError): void => {
+          reject(error);
+          this.#post({ id, abort: true });
+        };
+        const timer = setTimeout(() => giveUp(newTimeout(`no answer came within ${this.#answerMs / 1000} s`)), this.#answerMs);
+        const forget = whenAborted(signal, () => giveUp(abortError(signal!)));
+        settle = () => {
+          clearTimeout(timer);
+          forget();
+          this.#waiting.delete(id);
+        };
+        this.#waiting.set(id, { resolve, reject });
+        send(this.#port, text);
+      }) as Result;
+    } finally {
+      settle();
+    }
+  }
+
+  #nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  readonly #onMessage = (text: unknown): void => {
+    const message = typeof text === 'string' ? readMessage(text) : undefined;
+    if (message === undefined) return;
+    if (message['closed'] === true) return this.#onClose();
+    const { id, result, error, event, end } = message;
+    if (!isId(id)) return;
+    const [waiting, stream] = [this.#waiting.get(id), this.#streams.get(id)];
+    if (waiting !== undefined) {
+      if (error !== undefined) waiting.reject(errorFromWire(error));
+      else if (result !== undefined) waiting.resolve(result);
+    }
+    if (event !== undefined) stream?.push(event as ClientEvent<AnyObject>);
+    else if (end === true) stream?.end();
+    else if (error !== undefined) stream?.end(errorFromWire(error));
+  };
+
+  readonly #onClose = (): void => this.#end('the other side of the port is closed');
+
+  #end(reason: string): void {
+    if (this.#closed !== undefined) return;
+    this.#closed = newServiceUnavailable(reason);
+    this.#port.off('message', this.#onMessage);
+    this.#port.off('close', this.#onClose);
+    for (const waiting of this.#waiting.values()) waiting.reject(this.#closed);
+    for (const stream of this.#streams.values()) stream.end();
+  }
+
+  #post(message: WorkerMessage): void {
+    if (this.#closed === undefined) send(this.#port, JSON.stringify(message));
+  }
+}

@@ -1,0 +1,81 @@
+import type { AnyObject, ClientEvent, EventStream, StatusError } from '#pkg/apimachinery/index';
+
+/** Events that may be on their way to a reader. */
+export const eventWindow = 64;
+
+export interface PortEventStreamOptions {
+  /** Lets the other side send so many more. */
+  grant: (count: number) => void;
+  /** Tells the other side that the reader is done before it was. */
+  abandon: () => void;
+  /** Called once, when nothing more will come. */
+  release: () => void;
+}
+
+/** The events of one watch, as many at a time as its reader has granted. */
+export class PortEventStream<T extends AnyObject> implements EventStream<T> {
+  readonly #options: PortEventStreamOptions;
+  #waiting: ClientEvent<T>[] = [];
+  #taken = 0;
+  #isOver = false;
+  #error: StatusError | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(options: PortEventStreamOptions) {
+    this.#options = options;
+  }
+
+  push(event: ClientEvent<T>): void {
+    if (this.#isOver) return;
+    this.#waiting.push(event);
+    this.#wake?.();
+  }
+
+  /** What has come is still told. */
+  end(error?: StatusError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#error = error;
+    this.#options.release();
+    this.#wake?.();
+  }
+
+  close(): void {
+    this.#waiting = [];
+    this.#error = undefined;
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#options.abandon();
+    this.#options.release();
+    this.#wake?.();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ClientEvent<T>> {
+    try {
+      for (;;) {
+        const next = this.#waiting.shift();
+        if (next !== undefined) {
+          this.#account();
+          yield next;
+        } else if (this.#error !== undefined) {
+          throw this.#error;
+        } else if (this.#isOver) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  #account(): void {
+    this.#taken += 1;
+    if (this.#taken < eventWindow / 2) return;
+    if (!this.#isOver) this.#options.grant(this.#taken);
+    this.#taken = 0;
+  }
+}

@@ -1,0 +1,293 @@
+import { getEventListeners, once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { queryObjects } from 'node:v8';
+import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { isStatusError, type Client } from '#pkg/apimachinery/index';
+import { definePosts, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { PortClient } from './port-client.ts';
+import { PortEventStream } from './port-event-stream.ts';
+import { servePort, type PortService, type ServePortOptions } from './serve-port.ts';
+
+let env: TestEnv;
+let inner: Client;
+beforeAll(async () => {
+  env = await startTestEnv();
+  inner = env.servers[0]!.client;
+  await definePosts(env);
+  await inner.create(postType, newPost('there'));
+});
+afterAll(() => env.stop());
+
+const opened: { close(): void }[] = [];
+afterEach(() => {
+  for (const each of opened.splice(0)) each.close();
+});
+
+function serve(options: Partial<ServePortOptions> = {}): { service: PortService; port: MessagePort; hostPort: MessagePort } {
+  const { port1, port2 } = new MessageChannel();
+  const service = servePort({ port: port1, client: inner, ...options });
+  opened.push(service);
+  return { service, port: port2, hostPort: port1 };
+}
+
+function connect(options: Partial<ServePortOptions> = {}): { client: PortClient; service: PortService; port: MessagePort; hostPort: MessagePort } {
+  const served = serve(options);
+  const client = new PortClient({ port: served.port });
+  opened.push(client);
+  return { client, ...served };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
+}
+
+/** What comes back for messages of any kind, once a good call that was sent last is answered. */
+async function answersTo(port: MessagePort, messages: readonly unknown[]): Promise<{ id: number; result?: unknown; error?: { status: { code: number } } }[]> {
+  const last = 999_999;
+  const answers: { id: number }[] = [];
+  const done = new Promise<void>((resolve) => {
+    port.on('message', (text: string) => {
+      const answer = JSON.parse(text) as { id: number };
+      answers.push(answer);
+      if (answer.id === last) resolve();
+    });
+  });
+  const post = (message: unknown): void => port.postMessage(message, []);
+  for (const message of messages) post(message);
+  post(JSON.stringify({ id: last, call: { verb: 'get', type: postType, key: { namespace: '', name: 'there' } } }));
+  await done;
+  return answers.filter(({ id }) => id !== last);
+}
+
+const type = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts' };
+const key = { name: 'there' };
+
+describe('messages that are no calls', () => {
+  test.each([
+    ['no text', 7],
+    ['nothing', null],
+    ['an object', { id: 1, call: {} }],
+    ['bytes', new Uint8Array([1, 2, 3])],
+    ['no JSON', '{'],
+    ['no object', '[1]'],
+    ['no number', '{"call":{}}'],
+    ['a number that is none', '{"id":"1","call":{}}'],
+    ['a number below one', '{"id":0,"call":{}}'],
+    ['a number too large', '{"id":1e300,"call":{}}'],
+    ['a grant to nobody', '{"id":5,"grant":1}'],
+    ['the end of nothing', '{"id":5,"abort":true}'],
+    ['neither', '{"id":5}'],
+    ['a prototype', '{"__proto__":{"id":1,"call":{}}}'],
+    ['depth', `{"id":1,"x":${'['.repeat(100_000)}`],
+  ])('are not answered: %s', async (_reason, message) => {
+    const { port, service } = serve();
+    expect(await answersTo(port, [message])).toEqual([]);
+    expect(service.size).toBe(0);
+  });
+
+  test.each([
+    ['nothing', null],
+    ['no verb', { type, key }],
+    ['an unknown verb', { verb: 'watchEverything', type, key }],
+    ['a verb of the prototype', { verb: 'constructor', type, key }],
+    ['no type', { verb: 'get', key }],
+    ['a type without a plural', { verb: 'get', type: { group: 'a', version: 'b', kind: 'c' }, key }],
+    ['a type of numbers', { verb: 'get', type: { ...type, group: 1 }, key }],
+    ['a key that is none', { verb: 'get', type, key: 'there' }],
+    ['a name that is none', { verb: 'get', type, key: { name: {} } }],
+    ['no name', { verb: 'delete', type }],
+    ['no object', { verb: 'create', type }],
+    ['an object that is none', { verb: 'create', type, object: [] }],
+    ['an object without metadata', { verb: 'update', type, object: {} }],
+    ['metadata that is none', { verb: 'update', type, object: { metadata: { name: 5 } } }],
+    ['a namespace that is none', { verb: 'create', type, object: { metadata: { namespace: {} } } }],
+    ['no patch', { verb: 'patch', type, key }],
+    ['a patch of an unknown type', { verb: 'patch', type, key, patch: { type: 'apply', patch: {} } }],
+    ['options that are none', { verb: 'list', type, options: [] }],
+    ['a limit that is none', { verb: 'list', type, options: { limit: '5' } }],
+    ['a sort that is none', { verb: 'list', type, options: { sort: [1] } }],
+    ['a policy that is none', { verb: 'delete', type, key, options: { propagationPolicy: 'All' } }],
+    ['a fence that is none', { verb: 'delete', type, key, options: { fence: { lease: 'a' } } }],
+    ['a watch from nowhere', { verb: 'watch', type }],
+    ['a grant that is none', { verb: 'watch', type, options: { resourceVersion: '1' }, grant: -1 }],
+  ])('are answered 400: %s', async (_reason, call) => {
+    const { port, service } = serve();
+    expect(await answersTo(port, [JSON.stringify({ id: 5, call })])).toMatchObject([{ id: 5, error: { status: { code: 400, reason: 'BadRequest' } } }]);
+    expect(service.size).toBe(0);
+  });
+
+  test('text that breaks off is answered where it names its call', async () => {
+    const { port } = serve();
+    expect(await answersTo(port, ['{"id":5,"call":{'])).toMatchObject([{ id: 5, error: { status: { code: 400 } } }]);
+  });
+
+  test('of any shape', async () => {
+    const failures: unknown[] = [];
+    const { port, service } = serve({ onError: (error) => failures.push(error) });
+    const field = (good: unknown): fc.Arbitrary<unknown> => fc.oneof({ weight: 3, arbitrary: fc.constant(good) }, fc.jsonValue());
+    const call = fc.record(
+      {
+        verb: fc.oneof(fc.constantFrom('get', 'list', 'update', 'patch', 'updateStatus', 'patchStatus', 'watch'), fc.jsonValue()),
+        type: field(type),
+        key: field(key),
+        object: field(newPost('absent')),
+        patch: field({ type: 'merge', patch: {} }),
+        options: fc.oneof(fc.dictionary(fc.constantFrom('limit', 'continue', 'sort', 'labelSelector', 'resourceVersion', 'fence', 'namespace', 'dryRun'), fc.jsonValue()), fc.jsonValue()),
+      },
+      { requiredKeys: [] },
+    );
+    const calls = fc.sample(call, { numRuns: 400, seed: 7 });
+    const messages = calls.flatMap((each, i) => [JSON.stringify({ id: i + 1, call: each }), JSON.stringify({ id: i + 1, abort: false }), JSON.stringify({ id: i + 1, grant: 'x' })]);
+    const answers = await answersTo(port, messages);
+    expect(failures).toEqual([]);
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(answers.length);
+    service.close();
+    await until(() => service.size === 0);
+  });
+
+  test('of answers too nothing is believed', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const client = new PortClient({ port: port2 });
+    opened.push(client);
+    const reading = client.get(postType, { namespace: '', name: 'a' });
+    const say = (message: unknown): void => port1.postMessage(message, []);
+    for (const message of [5, '{', '[]', '{"id":"1"}', '{"id":77,"result":1}', '{"id":77,"event":{}}', '{"id":1}', '{"id":1,"event":{}}', '{"id":1,"error":{"status":{"kind":"Status","code":404,"reason":"NotFound","message":"m"}}}']) say(message);
+    await expect(reading).rejects.toMatchObject({ code: 404, reason: 'NotFound', message: 'm' });
+    port1.close();
+  });
+});
+
+describe('limits', () => {
+  test('calls under way', async () => {
+    const { client, service } = connect({ maxCalls: 3 });
+    const { resourceVersion } = await client.list(postType);
+    const streams = await Promise.all([1, 2, 3].map(() => client.watch(postType, { resourceVersion })));
+    await expect(client.get(postType, { namespace: '', name: 'there' })).rejects.toMatchObject({ code: 429, reason: 'TooManyRequests' });
+    streams[0]!.close();
+    await until(() => service.size === 2);
+    await client.get(postType, { namespace: '', name: 'there' });
+  });
+
+  test('messages that come', async () => {
+    const { client } = connect({ maxMessageLength: 10_000 });
+    await expect(client.create(postType, newPost('large', 'x'.repeat(10_000)))).rejects.toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
+    await client.get(postType, { namespace: '', name: 'there' });
+  });
+
+  test('messages that go: a list asks for less at a time', async () => {
+    const labels = { size: 'large' };
+    for (let i = 0; i < 10; i += 1) await inner.create(postType, newPost(`large-${i}`, 'x'.repeat(3_000), { labels }));
+    const { client } = connect({ maxAnswerLength: 10_000 });
+    expect((await client.list(postType, { labelSelector: 'size=large' })).items).toHaveLength(10);
+    await inner.create(postType, newPost('larger', 'x'.repeat(20_000)));
+    await expect(client.get(postType, { namespace: '', name: 'larger' })).rejects.toMatchObject({ code: 413 });
+  });
+
+  test('an answer that never comes', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const client = new PortClient({ port: port2, answerMs: 20 });
+    opened.push(client);
+    await expect(client.get(postType, { namespace: '', name: 'there' })).rejects.toMatchObject({ code: 504 });
+    await expect(client.watch(postType, { resourceVersion: '1' })).rejects.toMatchObject({ code: 504 });
+    port1.close();
+  });
+
+  test('events that are not granted are not sent', async () => {
+    const { service, port } = serve();
+    const { resourceVersion } = await inner.list(postType);
+    const events: string[] = [];
+    port.on('message', (text: string) => events.push(...(text.includes('"event"') ? [text] : [])));
+    const post = (message: object): void => port.postMessage(JSON.stringify(message), []);
+    post({ id: 1, call: { verb: 'watch', type, options: { resourceVersion }, grant: 3 } });
+    for (let i = 0; i < 20; i += 1) await inner.patch(postType, { namespace: '', name: 'there' }, { type: 'merge', patch: { spec: { title: `t${i}` } } });
+    await until(() => events.length === 3);
+    post({ id: 1, grant: 2 });
+    await until(() => events.length === 5);
+    // What was sent meanwhile would be there before the answer to this.
+    await answersTo(port, []);
+    expect(events).toHaveLength(5);
+    service.close();
+  });
+});
+
+describe('the end', () => {
+  test.each(['this', 'the other'])('closed on %s side, calls and streams end on both', async (side) => {
+    const { client, service, port, hostPort } = connect();
+    const { resourceVersion } = await client.list(postType);
+    const stream = await client.watch(postType, { resourceVersion });
+    const ended = (async () => {
+      for await (const event of stream) expect(event).toBeUndefined();
+    })();
+    const calls = Array.from({ length: 10 }, () => client.list(postType));
+    if (side === 'this') client.close();
+    else service.close();
+    for (const outcome of await Promise.allSettled(calls)) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 503, reason: 'ServiceUnavailable' });
+    await ended;
+    await service.closed;
+    await until(() => service.size === 0);
+    await expect(client.list(postType)).rejects.toMatchObject({ code: 503 });
+    await expect(client.watch(postType, { resourceVersion })).rejects.toMatchObject({ code: 503 });
+    for (const each of [port, hostPort]) expect(each.listenerCount('message')).toBe(0);
+  });
+
+  test('after 1 000 calls and watches, however they ended, nothing is left', async () => {
+    const { client, service, port, hostPort } = connect();
+    const { resourceVersion } = await client.list(postType);
+    const lasting = new AbortController();
+    const { signal } = lasting;
+    const counts = (): number[] => [...[port, hostPort].flatMap((each) => [each.listenerCount('message'), each.listenerCount('close')]), getEventListeners(signal, 'abort').length];
+    const before = counts();
+    await inner.patch(postType, { namespace: '', name: 'there' }, { type: 'merge', patch: { spec: { title: 'watched' } } });
+    const one = async (i: number): Promise<void> => {
+      const giving = new AbortController();
+      const opening = client.watch(postType, { resourceVersion, signal: i % 2 === 0 ? signal : giving.signal });
+      if (i % 5 === 1) giving.abort();
+      const stream = await opening;
+      if (i % 5 === 3) giving.abort();
+      else if (i % 5 === 4) for await (const event of stream) if (event.type !== 'BOOKMARK') break;
+      stream.close();
+      await client.get(postType, { namespace: '', name: i % 3 === 0 ? 'absent' : 'there' }, { signal }).catch((error: unknown) => expect(isStatusError(error, 'NotFound')).toBe(true));
+    };
+    for (let i = 0; i < 1000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
+    await until(() => service.size === 0);
+    expect(counts()).toEqual(before);
+    expect(Number(queryObjects(PortEventStream))).toBeLessThan(10);
+  });
+
+  test('after 1 000 ports nothing is left', async () => {
+    const signal = new AbortController().signal;
+    const { resourceVersion } = await inner.list(postType);
+    const one = async (i: number): Promise<void> => {
+      const { port1, port2 } = new MessageChannel();
+      const service = servePort({ port: port1, client: inner });
+      const client = new PortClient({ port: port2 });
+      await client.watch(postType, { resourceVersion, signal });
+      if (i % 2 === 0) client.close();
+      else service.close();
+      await service.closed;
+    };
+    for (let i = 0; i < 1000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, k) => one(i + k)));
+    // The last one hears of it later.
+    await until(() => getEventListeners(signal, 'abort').length === 0);
+    await until(() => Number(queryObjects(PortClient)) < 10);
+  });
+});
+
+test('a worker speaks the API, and its death ends what it began', async () => {
+  const worker = new Worker(
+    `import('tsx/esm/api').then(({ register }) => { register(); return import(${JSON.stringify(new URL('start-test-worker.ts', import.meta.url).href)}); });`,
+    { eval: true, execArgv: ['--conditions=source'], env: {} },
+  );
+  const { port1, port2 } = new MessageChannel();
+  const service = servePort({ port: port1, client: inner });
+  opened.push(service);
+  const said = once(worker, 'message');
+  worker.postMessage(port2, [port2]);
+  expect((await said)[0]).toEqual({ created: 'from-worker', events: ['ADDED from-worker', 'MODIFIED from-worker'], failure: 'AlreadyExists' });
+  expect(service.size).toBe(1);
+  await worker.terminate();
+  await service.closed;
+  await until(() => service.size === 0);
+});

@@ -1,0 +1,66 @@
+import type { RequestOptions } from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { serverUrl, type Credentials, type Endpoint } from './endpoint.ts';
+
+/** Files are read and programs asked again so often; their tokens may have been renewed. Milliseconds. */
+const credentialsLifeMs = 30_000;
+
+/**
+ * Reads a kubeconfig: the file, or without one what kubectl would take (`KUBECONFIG`, `~/.kube/config`, a pod's service account).
+ * Only here the Kubernetes client is loaded, which takes 0.4 s and 80 MB.
+ */
+export async function loadKubeConfig(file?: string): Promise<KubeConfig> {
+  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const config = new Config();
+  if (file === undefined) config.loadFromDefault();
+  else config.loadFromFile(file);
+  return config;
+}
+
+/** The server of the present context, with its user's certificate, token, password or credential program. */
+export class KubeConfigEndpoint implements Endpoint {
+  readonly url: URL;
+  readonly #config: KubeConfig;
+  readonly #isProxied: boolean;
+  #asked: { at: number; credentials: Promise<Credentials> } | undefined;
+
+  /** @throws TypeError where the present context names no server */
+  constructor(config: KubeConfig) {
+    const cluster = config.getCurrentCluster();
+    if (cluster === null) throw new TypeError('the present context of the kubeconfig names no server');
+    this.url = serverUrl(cluster.server);
+    this.#config = config;
+    this.#isProxied = cluster.proxyUrl !== undefined && cluster.proxyUrl !== '';
+  }
+
+  credentials(): Promise<Credentials> {
+    const now = performance.now();
+    if (this.#asked === undefined || now - this.#asked.at > credentialsLifeMs) this.#asked = { at: now, credentials: this.#ask() };
+    return this.#asked.credentials;
+  }
+
+  refused(): void {
+    this.#asked = undefined;
+  }
+
+  async #ask(): Promise<Credentials> {
+    try {
+      const options: RequestOptions = {};
+      await this.#config.applyToHTTPSOptions(options);
+      const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername, auth, agent } = options;
+      const tls = Object.fromEntries(Object.entries({ ca, cert, key, pfx, passphrase, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined));
+      return { headers: { ...headersOf(options), ...(typeof auth === 'string' ? basic(auth) : {}) }, tls, ...(this.#isProxied && typeof agent === 'object' ? { agent } : {}) };
+    } catch (error) {
+      this.#asked = undefined;
+      throw error;
+    }
+  }
+}
+
+function headersOf({ headers = {} }: RequestOptions): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name.toLowerCase(), String(value)]])));
+}
+
+function basic(auth: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(auth).toString('base64')}` };
+}

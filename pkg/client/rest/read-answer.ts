@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http';
+import { abortError, isJsonObject, newRequestEntityTooLarge, newTimeout, StatusError, statusErrorFrom, whenAborted, type JsonObject } from '#pkg/apimachinery/index';
+import type { RestLimits } from './rest-limits.ts';
+import { newUnreachable } from './transport.ts';
+
+/** The object that an answer holds. @throws StatusError: the server's, where it is a failure; 500 where it is nothing that this API gives */
+export async function readAnswer(response: IncomingMessage, limits: RestLimits, signal: AbortSignal): Promise<JsonObject> {
+  const bytes = await readBytes(response, limits, signal);
+  const { statusCode = 0 } = response;
+  const isSuccess = statusCode >= 200 && statusCode < 300;
+  const value = parse(bytes);
+  if (isSuccess && isJsonObject(value)) return value;
+  const requestId = requestIdOf(response);
+  if (!isSuccess) throw statusErrorFrom(value, { code: statusCode, ...requestId });
+  throw new StatusError(500, 'InternalError', 'the server gave an answer that is no JSON object', requestId);
+}
+
+export function requestIdOf({ headers }: IncomingMessage): { requestId?: string } {
+  const id = headers['x-request-id'];
+  return typeof id === 'string' ? { requestId: id.slice(0, 256) } : {};
+}
+
+/** @throws StatusError 413 above the limit, 504 where nothing comes for long, 503 where it breaks off, the signal's reason */
+function readBytes(response: IncomingMessage, { answerBytes, answerMs }: RestLimits, signal: AbortSignal): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let forget = (): void => undefined;
+    const settle = (): void => {
+      clearTimeout(timer);
+      forget();
+    };
+    const fail = (error: Error): void => {
+      settle();
+      reject(error);
+      response.destroy();
+    };
+    const timer = setTimeout(() => fail(newTimeout(`the answer did not go on within ${answerMs / 1000} s`)), answerMs);
+    forget = whenAborted(signal, () => fail(abortError(signal)));
+    response.on('data', (chunk: Buffer) => {
+      timer.refresh();
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > answerBytes) fail(newRequestEntityTooLarge(`the answer is larger than ${answerBytes} bytes`));
+    });
+    response.on('end', () => {
+      settle();
+      resolve(Buffer.concat(chunks, size));
+    });
+    response.on('error', (error) => fail(newUnreachable('the answer broke off', error)));
+    response.on('close', () => {
+      if (!response.readableEnded) fail(newUnreachable('the answer broke off', undefined));
+    });
+  });
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream';
+import { StatusError } from '#pkg/apimachinery/index';
+
+export interface LineLimits {
+  /** Of one line, in bytes. */
+  maxBytes: number;
+  /** A source that gives nothing for so long, while it is waited for, is destroyed. Milliseconds. */
+  silenceMs: number;
+}
+
+/**
+ * The lines of a stream, as many at a time as came together; empty ones, and a last one without its end, are left out. Nothing is read ahead of
+ * who takes them. Ends with the stream, however that ends.
+ * @throws StatusError 500 for a line that is too long
+ */
+export async function* readLines(source: Readable, { maxBytes, silenceMs }: LineLimits): AsyncGenerator<string[]> {
+  const chunks = source.iterator({ destroyOnReturn: true }) as AsyncIterator<Buffer>;
+  let begun: Buffer[] = [];
+  let size = 0;
+  try {
+    for (;;) {
+      const silence = setTimeout(() => source.destroy(), silenceMs);
+      const next = await chunks.next().catch(() => undefined);
+      clearTimeout(silence);
+      if (next === undefined || next.done === true) return;
+      let rest = next.value;
+      const lines: string[] = [];
+      for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+        const line = begun.length === 0 ? rest.toString('utf8', 0, end) : Buffer.concat([...begun, rest.subarray(0, end)]).toString('utf8');
+        if (line !== '') lines.push(line);
+        begun = [];
+        size = 0;
+        rest = rest.subarray(end + 1);
+      }
+      if (rest.length > 0) begun.push(rest);
+      size += rest.length;
+      if (lines.length > 0) yield lines;
+      if (size > maxBytes) throw new StatusError(500, 'InternalError', `the server sent a line of more than ${maxBytes} bytes`);
+    }
+  } finally {
+    source.destroy();
+  }
+}

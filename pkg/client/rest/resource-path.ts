@@ -1,0 +1,50 @@
+import { checkNamespaceName, fenceHeader, formatFence, newBadRequest, parseFence, type Fence, type ListOptions, type ObjectKey, type ResourceType, type Selection, type WriteOptions } from '#pkg/apimachinery/index';
+
+/** Of a type's objects, in one namespace or in all. @throws StatusError 400 */
+export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {
+  checkNamespaceName(namespace);
+  const root = group === '' ? `/api/${segment(version)}` : `/apis/${segment(group)}/${segment(version)}`;
+  return `${root}${namespace === undefined || namespace === '' ? '' : `/namespaces/${segment(namespace)}`}/${segment(plural)}`;
+}
+
+/** `key` has passed `checkObjectKey`. */
+export function objectPath(type: ResourceType, { namespace, name }: ObjectKey, subresource: '' | 'status' = ''): string {
+  return `${collectionPath(type, namespace)}/${segment(name)}${subresource === '' ? '' : `/${subresource}`}`;
+}
+
+export function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchParams {
+  const query = new URLSearchParams();
+  if (labelSelector !== undefined) query.set('labelSelector', labelSelector);
+  if (fieldSelector !== undefined) query.set('fieldSelector', fieldSelector);
+  return query;
+}
+
+export function listQuery(options: ListOptions & { limit: number }): URLSearchParams {
+  const query = selectionQuery(options);
+  for (const sort of options.sort ?? []) query.append('sort', sort);
+  query.set('limit', String(options.limit));
+  if (options.continue !== undefined) query.set('continue', options.continue);
+  return query;
+}
+
+export function writeQuery({ dryRun = false, fieldValidation }: WriteOptions): URLSearchParams {
+  const query = new URLSearchParams();
+  if (dryRun) query.set('dryRun', 'All');
+  if (fieldValidation !== undefined) query.set('fieldValidation', fieldValidation);
+  return query;
+}
+
+/** @throws StatusError 400 for a fence that no lease can give. */
+export function fenceHeaders(fence: Fence | undefined): Record<string, string> {
+  return fence === undefined ? {} : { [fenceHeader]: formatFence(parseFence(formatFence(fence))) };
+}
+
+/** Dots alone would be read as a way up. @throws StatusError 400 */
+function segment(text: string): string {
+  if (text === '' || text === '.' || text === '..') throw newBadRequest(`the path of the request cannot have the segment "${text}"`);
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw newBadRequest('the path of the request cannot have half a character');
+  }
+}

@@ -1,0 +1,241 @@
+import type { IncomingMessage } from 'node:http';
+import type { KubeConfig } from '@kubernetes/client-node';
+import {
+  checkObjectKey,
+  checkPreconditions,
+  checkWatchStart,
+  encodeBody,
+  gatherList,
+  isJsonObject,
+  StatusError,
+  whenAborted,
+  type AnyObject,
+  type ChunkOptions,
+  type Client,
+  type DeleteOptions,
+  type Deletion,
+  type EventStream,
+  type JsonObject,
+  type ListOptions,
+  type ObjectKey,
+  type ObjectList,
+  type Patch,
+  type RequestOptions,
+  type ResourceType,
+  type Stored,
+  type WatchOptions,
+  type WriteOptions,
+} from '#pkg/apimachinery/index';
+import { emptyEventStream } from '../stream/empty-event-stream.ts';
+import { CallSet } from './call-set.ts';
+import { fixedEndpoint, type Endpoint } from './endpoint.ts';
+import { KubeConfigEndpoint } from './kube-config.ts';
+import { readAnswer } from './read-answer.ts';
+import { collectionPath, fenceHeaders, listQuery, objectPath, selectionQuery, writeQuery } from './resource-path.ts';
+import { RestEventStream } from './rest-event-stream.ts';
+import { defaultRestLimits, type RestLimits } from './rest-limits.ts';
+import { isForNow, retryAfterSeconds, retryReads, TryAgainError } from './retry-reads.ts';
+import { Transport, type OutgoingRequest } from './transport.ts';
+import { warningTexts } from './warning-texts.ts';
+
+export interface RestClientOptions {
+  /** Hears what the Warning headers of answers say. */
+  warn?: (text: string) => void;
+  /** Those left out have their defaults. */
+  limits?: Partial<RestLimits>;
+}
+
+export interface ConnectOptions extends RestClientOptions {
+  /** `https://host:port`, with a path if the API is below one. By `http` the token goes in the clear. */
+  url: string;
+  token?: string;
+  /** Certificates to trust instead of the usual ones, as PEM. */
+  ca?: string;
+}
+
+/** Objects of a list without a limit that are asked for at a time. */
+const chunkSize = 500;
+const json = 'application/json';
+const patchTypes: Readonly<Record<Patch['type'], string>> = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' };
+
+/**
+ * The API over HTTP. Reads that the server refuses for now (429 and 503 with Retry-After) are asked again, up to three times; writes never are.
+ * What never came to be an answer is 503, what took too long 504. To be closed in the end.
+ */
+export class RestClient implements Client {
+  readonly #transport: Transport;
+  readonly #limits: RestLimits;
+  readonly #warn: (text: string) => void;
+  readonly #calls = new CallSet();
+  readonly #streams = new Set<EventStream<AnyObject>>();
+
+  private constructor(endpoint: Endpoint, { warn = () => undefined, limits = {} }: RestClientOptions) {
+    this.#limits = { ...defaultRestLimits, ...limits };
+    this.#transport = new Transport(endpoint, this.#limits);
+    this.#warn = warn;
+  }
+
+  /** @throws TypeError for a URL that is none */
+  static connect({ url, token, ca, ...options }: ConnectOptions): RestClient {
+    return new RestClient(fixedEndpoint(url, token, ca), options);
+  }
+
+  /** The server and user of its present context; see `loadKubeConfig`. @throws TypeError where it names no server */
+  static fromKubeConfig(config: KubeConfig, options: RestClientOptions = {}): RestClient {
+    return new RestClient(new KubeConfigEndpoint(config), options);
+  }
+
+  async get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: RequestOptions = {}): Promise<Stored<T>> {
+    checkObjectKey(key);
+    return storedFrom<T>(await this.#read(objectPath(type, key), options.signal));
+  }
+
+  list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    return gatherList<T>(options, chunkSize, (chunk) => this.#chunk(type, chunk));
+  }
+
+  async create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    const path = collectionPath(type, object.metadata.namespace);
+    return storedFrom<T>(await this.#write({ method: 'POST', path, body: encodeBody(object), contentType: json }, options));
+  }
+
+  update<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(type, object, '', options);
+  }
+
+  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(type, object, 'status', options);
+  }
+
+  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(type, key, { patch, subresource: '' }, options);
+  }
+
+  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#patch(type, key, { patch, subresource: 'status' }, options);
+  }
+
+  async delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: DeleteOptions = {}): Promise<Deletion<T>> {
+    checkObjectKey(key);
+    checkPreconditions(options);
+    const { uid, resourceVersion, propagationPolicy, dryRun = false } = options;
+    const body = encodeBody({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy,
+      ...(dryRun ? { dryRun: ['All'] } : {}),
+    });
+    const answer = await this.#write({ method: 'DELETE', path: objectPath(type, key), body, contentType: json }, options);
+    if (answer['kind'] === 'Status') return { uid: uidOf(answer) };
+    const object = storedFrom<T>(answer);
+    return { uid: object.metadata.uid, object };
+  }
+
+  async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
+    checkWatchStart(options.resourceVersion);
+    const query = selectionQuery(options);
+    query.set('watch', 'true');
+    query.set('allowWatchBookmarks', 'true');
+    query.set('resourceVersion', options.resourceVersion);
+    const path = `${collectionPath(type, options.namespace)}?${query.toString()}`;
+    try {
+      return await this.#calls.run(options.signal, (signal) => retryReads(signal, () => this.#openStream<T>(path, signal, options.signal)));
+    } catch (error) {
+      // Who gave up hears of nothing more.
+      if (options.signal?.aborted === true) return emptyEventStream;
+      throw error;
+    }
+  }
+
+  /** Ends every call with 503 and every stream, and closes the connections. Idempotent. */
+  close(): void {
+    this.#calls.close();
+    for (const stream of this.#streams) stream.close();
+    this.#transport.close();
+  }
+
+  async #chunk<T extends AnyObject>(type: ResourceType<T>, options: ChunkOptions): Promise<ObjectList<T>> {
+    const answer = await this.#read(`${collectionPath(type, options.namespace)}?${listQuery(options).toString()}`, options.signal);
+    const { metadata, items } = answer;
+    if (!isJsonObject(metadata) || typeof metadata['resourceVersion'] !== 'string' || !Array.isArray(items)) throw newUnexpected('a list');
+    const next = metadata['continue'];
+    return { resourceVersion: metadata['resourceVersion'], items: items as unknown as Stored<T>[], ...(typeof next === 'string' && next !== '' ? { continue: next } : {}) };
+  }
+
+  async #replace<T extends AnyObject>(type: ResourceType<T>, object: T, subresource: '' | 'status', options: WriteOptions): Promise<Stored<T>> {
+    const { namespace = '', name } = object.metadata;
+    checkObjectKey({ namespace, name });
+    const path = objectPath(type, { namespace, name }, subresource);
+    return storedFrom<T>(await this.#write({ method: 'PUT', path, body: encodeBody(object), contentType: json }, options));
+  }
+
+  async #patch<T extends AnyObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    { patch, subresource }: { patch: Patch; subresource: '' | 'status' },
+    options: WriteOptions,
+  ): Promise<Stored<T>> {
+    checkObjectKey(key);
+    const path = objectPath(type, key, subresource);
+    return storedFrom<T>(await this.#write({ method: 'PATCH', path, body: encodeBody(patch.patch), contentType: patchTypes[patch.type] }, options));
+  }
+
+  #read(path: string, signal: AbortSignal | undefined): Promise<JsonObject> {
+    return this.#calls.run(signal, (own) => retryReads(own, () => this.#exchange({ method: 'GET', path, headers: { accept: json } }, own)));
+  }
+
+  #write({ method, path, body, contentType }: Pick<OutgoingRequest, 'method' | 'path'> & { body: string; contentType: string }, options: WriteOptions): Promise<JsonObject> {
+    const query = writeQuery(options).toString();
+    const headers = { accept: json, 'content-type': contentType, ...fenceHeaders(options.fence) };
+    return this.#calls.run(options.signal, (signal) => this.#exchange({ method, path: query === '' ? path : `${path}?${query}`, headers, body }, signal));
+  }
+
+  async #exchange(request: OutgoingRequest, signal: AbortSignal): Promise<JsonObject> {
+    const response = await this.#transport.open(request, signal);
+    return this.#answerOf(response, request.method === 'GET', signal);
+  }
+
+  async #answerOf(response: IncomingMessage, isRead: boolean, signal: AbortSignal): Promise<JsonObject> {
+    for (const text of warningTexts(response)) this.#warn(text);
+    try {
+      return await readAnswer(response, this.#limits, signal);
+    } catch (error) {
+      const after = retryAfterSeconds(response.headers['retry-after']);
+      throw isRead && after !== undefined && isForNow(error) ? new TryAgainError(error, after) : error;
+    }
+  }
+
+  async #openStream<T extends AnyObject>(path: string, own: AbortSignal, caller: AbortSignal | undefined): Promise<EventStream<T>> {
+    const response = await this.#transport.open({ method: 'GET', path, headers: { accept: json }, isStream: true }, own);
+    if (response.statusCode !== 200) {
+      await this.#answerOf(response, true, own);
+      throw newUnexpected('a stream of events');
+    }
+    for (const text of warningTexts(response)) this.#warn(text);
+    let forget = (): void => undefined;
+    const stream: RestEventStream<T> = new RestEventStream<T>(response, this.#limits, () => {
+      this.#streams.delete(stream);
+      forget();
+    });
+    this.#streams.add(stream);
+    forget = whenAborted(caller, () => stream.close());
+    // The client may have been closed since the answer began.
+    if (own.aborted) stream.close();
+    return stream;
+  }
+}
+
+function storedFrom<T extends AnyObject>(answer: JsonObject): Stored<T> {
+  if (!isJsonObject(answer['metadata'])) throw newUnexpected('an object');
+  return answer as unknown as Stored<T>;
+}
+
+function uidOf({ details }: JsonObject): string {
+  const uid = isJsonObject(details) ? details['uid'] : undefined;
+  return typeof uid === 'string' ? uid : '';
+}
+
+function newUnexpected(expected: string): StatusError {
+  return new StatusError(500, 'InternalError', `the server gave an answer that is not ${expected}`);
+}

@@ -1,0 +1,140 @@
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { abortError, newServiceUnavailable, newTimeout, untilAborted, whenAborted, type StatusError } from '#pkg/apimachinery/index';
+import type { Credentials, Endpoint } from './endpoint.ts';
+import type { RestLimits } from './rest-limits.ts';
+
+/** A kept connection is not used any more when it was idle for so long: servers close theirs after a minute or so. */
+const idleConnectionMs = 30_000;
+
+export interface OutgoingRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With the query. */
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string;
+  /** Is it a watch? Then it has a connection of its own. */
+  isStream?: boolean;
+}
+
+/** Sends requests to one endpoint, on connections that are kept. */
+export class Transport {
+  readonly #endpoint: Endpoint;
+  readonly #limits: RestLimits;
+  readonly #agent: HttpAgent;
+  readonly #streamAgent: HttpAgent;
+  readonly #prefix: string;
+
+  constructor(endpoint: Endpoint, limits: RestLimits) {
+    this.#endpoint = endpoint;
+    this.#limits = limits;
+    const Agent = endpoint.url.protocol === 'https:' ? HttpsAgent : HttpAgent;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: limits.connections, timeout: idleConnectionMs });
+    this.#streamAgent = new Agent();
+    this.#prefix = endpoint.url.pathname.replace(/\/+$/, '');
+  }
+
+  /**
+   * Resolves when an answer begins, of whatever status; the caller reads it to its end or destroys it.
+   * @throws StatusError 503 where the server cannot be reached, 504 where it does not answer in time, the signal's reason.
+   */
+  async open(request: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const credentials = await this.#credentials(signal);
+    try {
+      return await this.#exchange(request, credentials, signal);
+    } catch (error) {
+      // The server closed a kept connection while the request was on its way: a read may be asked for again.
+      if (request.method !== 'GET' || !(error instanceof StaleConnectionError)) throw error instanceof StaleConnectionError ? error.failure : error;
+      return await this.#exchange(request, credentials, signal).catch((again: unknown) => {
+        throw again instanceof StaleConnectionError ? again.failure : again;
+      });
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+    this.#streamAgent.destroy();
+  }
+
+  async #credentials(signal: AbortSignal): Promise<Credentials> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(newTimeout('the credentials of the client were not there in time')), this.#limits.answerMs);
+    try {
+      return await untilAborted(untilAborted(this.#endpoint.credentials(), late.signal), signal);
+    } catch (error) {
+      throw signal.aborted || late.signal.aborted ? error : newUnreachable('the credentials of the client could not be read', error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #exchange(outgoing: OutgoingRequest, { headers, tls, agent }: Credentials, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method, path, body, isStream = false } = outgoing;
+    const { url } = this.#endpoint;
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    return new Promise((resolve, reject) => {
+      let request: ClientRequest;
+      let forget = (): void => undefined;
+      const settle = (): void => {
+        clearTimeout(timer);
+        forget();
+      };
+      const fail = (error: Error): void => {
+        settle();
+        reject(error);
+        request.destroy();
+      };
+      const timer = setTimeout(() => fail(newTimeout(`no answer has begun within ${this.#limits.answerMs / 1000} s`)), this.#limits.answerMs);
+      try {
+        request = send({
+          ...tls,
+          method,
+          host: url.hostname.replace(/^\[|\]$/g, ''),
+          ...(url.port === '' ? {} : { port: url.port }),
+          path: `${this.#prefix}${path}`,
+          headers: { 'user-agent': 'svc', ...outgoing.headers, ...length, ...headers },
+          agent: agent ?? (isStream ? this.#streamAgent : this.#agent),
+        });
+      } catch (error) {
+        settle();
+        reject(newUnreachable('the request could not be made', error));
+        return;
+      }
+      forget = whenAborted(signal, () => fail(abortError(signal)));
+      request.on('error', (error) => {
+        settle();
+        const failure = newUnreachable('the server could not be reached', error);
+        reject(request.reusedSocket && isReset(error) ? new StaleConnectionError(failure) : failure);
+      });
+      request.on('response', (response) => {
+        settle();
+        if (response.statusCode === 401) this.#endpoint.refused();
+        // What breaks off is seen by who reads it.
+        response.on('error', () => undefined);
+        resolve(response);
+      });
+      request.end(body);
+    });
+  }
+}
+
+class StaleConnectionError extends Error {
+  readonly failure: StatusError;
+
+  constructor(failure: StatusError) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+function isReset(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ECONNRESET' || error.code === 'EPIPE';
+}
+
+/** The cause is for whoever runs the client; the message goes further. */
+export function newUnreachable(message: string, cause: unknown): StatusError {
+  const failure = newServiceUnavailable(cause instanceof Error ? `${message}: ${cause.message}` : message);
+  failure.cause = cause;
+  return failure;
+}

@@ -1,0 +1,248 @@
+import { isStatusError, orphanFinalizer, type AnyObject, type Client, type OwnerReference, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { hasFinalizer, ignoreNotFound, type Log, type ReconcileContext, type ReconcileRequest, type ReconcileResult, type Source } from '#pkg/runtime/index';
+import { inParallel } from '../parallel/in-parallel.ts';
+import { resourceKey, ServedTypes, type Backoff } from '../served-types/served-types.ts';
+import { judgeDependent, type Judging, type Verdict } from './dependent-judge.ts';
+import { deleteDependents, dependentsAtOnce, isHeldByCollector, orphanDependents, typesAtOnce, type Finishing } from './finish-owner.ts';
+import { ObjectStream } from './object-stream.ts';
+import { hasOwner, ownedBy, ownersAtOnce, readChunk, readChunks } from './owned-objects.ts';
+import { isDeletedInForeground, OwnerFinder } from './owner-finder.ts';
+import { OwnerKinds } from './owner-kinds.ts';
+import { OwnerStates, type OwnerId } from './owner-states.ts';
+import { formatTarget, parseTarget } from './target.ts';
+
+/** Chunks of a sweep that are looked at before others have their turn. */
+const chunksATurn = 10;
+const changedMs = 100;
+
+export interface CollectorOptions {
+  /** What is read through it is never from a cache. */
+  client: Client;
+  log: Log;
+  /** Of the streams of changes. */
+  backoff?: Backoff;
+}
+
+/**
+ * One turn of collecting. It follows the changes of every served type and keeps none of the objects: only which owned objects are to be looked at,
+ * which owners have gone, and, of a bounded number of owners, whether they were there. At first, and after news were missed, it looks at
+ * all owned objects once.
+ */
+export class Collector implements Source {
+  readonly #options: CollectorOptions;
+  readonly #client: Client;
+  readonly #types: ServedTypes;
+  readonly #states = new OwnerStates();
+  readonly #owners: OwnerFinder;
+  readonly #streams = new Map<string, ObjectStream>();
+  /** Of types that are no longer served. */
+  readonly #lastStreams = new Set<ObjectStream>();
+  readonly #kinds: OwnerKinds;
+  /** Owners that have gone, by uid: of which type. */
+  readonly #gone = new Map<string, ResourceType>();
+  /** Owners deleted in the foreground, by uid: what to look at when a dependent goes. */
+  readonly #waiting = new Map<string, ReconcileRequest>();
+  /** Of objects that are to be looked at, what the last event said. */
+  readonly #told = new Map<string, Stored<AnyObject>['metadata']>();
+  /** Where sweeps go on, and whether they still may. */
+  readonly #sweeps = new Map<string, { continue: string; generation: number }>();
+  #enqueue: (request: ReconcileRequest) => void = () => undefined;
+  #stopped = false;
+
+  constructor(options: CollectorOptions) {
+    const { client } = options;
+    this.#options = options;
+    this.#client = client;
+    this.#types = new ServedTypes(options);
+    this.#kinds = new OwnerKinds(this.#types);
+    this.#owners = new OwnerFinder({ client, types: this.#types, states: this.#states, isGone: (uid) => this.#gone.has(uid) });
+  }
+
+  async start(enqueue: (request: ReconcileRequest) => void, signal: AbortSignal): Promise<boolean> {
+    this.#enqueue = enqueue;
+    const synced = await this.#types.start(enqueue, signal);
+    if (synced && !this.#stopped) this.#types.listen({ joined: (type, resourceVersion) => this.#join(type, resourceVersion), left: (type) => this.#leave(type) });
+    return synced;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#types.stop();
+    await Promise.all([...this.#streams.values(), ...this.#lastStreams].map((stream) => stream.stop()));
+  }
+
+  async reconcile(request: ReconcileRequest, { client, log, signal }: Pick<ReconcileContext, 'client' | 'log' | 'signal'>): Promise<ReconcileResult> {
+    const target = parseTarget(request);
+    const judging: Judging = { writer: client, kinds: this.#kinds, log, signal };
+    if (target.look === 'gone') return this.#collect(judging);
+    const type = this.#types.ofResource(target.resource);
+    if (type === undefined) return undefined;
+    return target.look === 'sweep' ? this.#sweep(type, judging) : this.#look(type, request, judging);
+  }
+
+  #join(type: ResourceType, resourceVersion: string): void {
+    const resource = resourceKey(type);
+    this.#kinds.joined(type);
+    const stream = new ObjectStream({
+      ...this.#options,
+      type,
+      resourceVersion,
+      listener: { began: (isGap) => (isGap ? this.#missed() : this.#enqueue(formatTarget({ look: 'sweep', resource }))), event: (change, object) => this.#event(type, change, object) },
+    });
+    this.#streams.set(resource, stream);
+    stream.start();
+    // Until now it was not known whether owners of this kind are there.
+    for (const dependent of this.#kinds.dependentsOf(type)) this.#enqueue(formatTarget({ look: 'sweep', resource: resourceKey(dependent) }));
+  }
+
+  #leave(type: ResourceType): void {
+    const resource = resourceKey(type);
+    this.#kinds.seen(resource);
+    this.#sweeps.delete(resource);
+    const stream = this.#streams.get(resource);
+    this.#streams.delete(resource);
+    if (stream === undefined) return;
+    // The last of its objects may have gone with their definition: their dependents go, too.
+    this.#lastStreams.add(stream);
+    void stream.finish().finally(() => this.#lastStreams.delete(stream));
+  }
+
+  #missed(): void {
+    this.#states.clear();
+    for (const resource of this.#streams.keys()) this.#enqueue(formatTarget({ look: 'sweep', resource }));
+  }
+
+  #event(type: ResourceType, change: 'ADDED' | 'MODIFIED' | 'DELETED', object: Stored<AnyObject>): void {
+    if (change === 'DELETED') return this.#deleted(type, object);
+    this.#kinds.note(type, object);
+    this.#wakeOwners((object.metadata.ownerReferences ?? []).filter(({ blockOwnerDeletion }) => blockOwnerDeletion !== true));
+    const isHeld = isHeldByCollector(object);
+    if (isHeld) this.#states.note(idOf(type, object), isDeletedInForeground(object) ? 'waiting' : 'solid');
+    if (!isHeld && (object.metadata.deletionTimestamp !== undefined || (object.metadata.ownerReferences ?? []).length === 0)) return;
+    const request = requestFor(type, object);
+    if (!isHeld) this.#told.set(keyOf(request), object.metadata);
+    this.#enqueue(request);
+  }
+
+  #deleted(type: ResourceType, object: Stored<AnyObject>): void {
+    const { uid, ownerReferences = [] } = object.metadata;
+    this.#states.note(idOf(type, object), 'absent');
+    this.#waiting.delete(uid);
+    this.#told.delete(keyOf(requestFor(type, object)));
+    if (this.#kinds.isOwner(type)) {
+      this.#gone.set(uid, type);
+      this.#enqueue(formatTarget({ look: 'gone' }));
+    }
+    this.#wakeOwners(ownerReferences);
+  }
+
+  /** Those among them that wait for their dependents. */
+  #wakeOwners(references: readonly OwnerReference[]): void {
+    for (const { uid } of references) {
+      const waiting = this.#waiting.get(uid);
+      if (waiting !== undefined) this.#enqueue(waiting);
+    }
+  }
+
+  async #look(type: ResourceType, request: ReconcileRequest, judging: Judging): Promise<ReconcileResult> {
+    const told = this.#told.get(keyOf(request));
+    this.#told.delete(keyOf(request));
+    if (told !== undefined && this.#owners.areKnown(type, { apiVersion: '', kind: type.kind, metadata: told })) return undefined;
+    const target = parseTarget(request);
+    if (target.look !== 'object') return undefined;
+    const object = await ignoreNotFound(this.#client.get(type, target.key, { signal: judging.signal }));
+    if (object === undefined) return undefined;
+    if (isHeldByCollector(object)) return this.#finish(type, object, judging);
+    this.#kinds.note(type, object);
+    return (await judgeDependent(this.#owners, type, object, judging)) === 'changed' ? { requeueAfterMs: changedMs } : undefined;
+  }
+
+  #finish(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<ReconcileResult> {
+    const finishing: Finishing = { reader: this.#client, owners: this.#owners, judging };
+    const isOrphaning = hasFinalizer(object, orphanFinalizer);
+    this.#states.note(idOf(type, object), isOrphaning ? 'solid' : 'waiting');
+    if (isOrphaning) return orphanDependents(type, object, finishing);
+    this.#waiting.set(object.metadata.uid, requestFor(type, object));
+    return deleteDependents(type, object, finishing);
+  }
+
+  /** Looks at the dependents of owners that have gone, of many at once. */
+  async #collect(judging: Judging): Promise<ReconcileResult> {
+    const owners = [...this.#gone].slice(0, ownersAtOnce);
+    if (owners.length === 0) return undefined;
+    const types = new Set(owners.flatMap(([, type]) => this.#kinds.dependentsOf(type)));
+    const fieldSelector = ownedBy(owners.map(([uid]) => uid));
+    await inParallel(types, typesAtOnce, async (type) => {
+      for await (const chunk of readChunks(this.#client, type, { fieldSelector, signal: judging.signal })) await this.#judge(type, chunk, judging);
+    });
+    for (const [uid] of owners) this.#gone.delete(uid);
+    return this.#gone.size > 0 ? { requeueAfterMs: 0 } : undefined;
+  }
+
+  /** Looks at every object of a type that has owners, then at those that wait for the collector. */
+  async #sweep(type: ResourceType, judging: Judging): Promise<ReconcileResult> {
+    const resource = resourceKey(type);
+    const { generation } = this.#states;
+    for (let chunks = 0; chunks < chunksATurn; chunks += 1) {
+      const known = this.#sweeps.get(resource);
+      // What was missed asks for a sweep from the beginning.
+      const from = known?.generation === generation ? known.continue : undefined;
+      const chunk = await this.#sweptChunk(type, from, judging.signal);
+      for (const object of chunk.items) this.#kinds.note(type, object);
+      await this.#judge(type, chunk.items, judging);
+      if (chunk.continue === undefined) {
+        this.#sweeps.delete(resource);
+        this.#kinds.seen(resource);
+        await this.#findHeld(type, judging.signal);
+        return undefined;
+      }
+      this.#sweeps.set(resource, { continue: chunk.continue, generation });
+    }
+    return { requeueAfterMs: 0 };
+  }
+
+  async #sweptChunk(type: ResourceType, from: string | undefined, signal: AbortSignal): ReturnType<typeof readChunk> {
+    try {
+      return await readChunk(this.#client, type, { fieldSelector: hasOwner, signal, ...(from === undefined ? {} : { continue: from }) });
+    } catch (error) {
+      if (isStatusError(error, 'Expired')) this.#sweeps.delete(resourceKey(type));
+      throw error;
+    }
+  }
+
+  async #findHeld(type: ResourceType, signal: AbortSignal): Promise<void> {
+    for await (const chunk of readChunks(this.#client, type, { fieldSelector: 'metadata.deletionTimestamp', signal })) {
+      for (const object of chunk.filter(isHeldByCollector)) this.#enqueue(requestFor(type, object));
+    }
+  }
+
+  /** One that fails is tried again by itself, and does not keep the others waiting. */
+  async #verdictOn(type: ResourceType, object: Stored<AnyObject>, judging: Judging): Promise<Verdict> {
+    try {
+      return await judgeDependent(this.#owners, type, object, judging);
+    } catch (error) {
+      judging.signal.throwIfAborted();
+      judging.log.debug({ err: error, resource: type.plural, object: object.metadata.name }, 'an owned object could not be looked at among others; trying again');
+      return 'changed';
+    }
+  }
+
+  async #judge(type: ResourceType, objects: readonly Stored<AnyObject>[], judging: Judging): Promise<void> {
+    await inParallel(objects, dependentsAtOnce, async (object) => {
+      judging.signal.throwIfAborted();
+      if ((await this.#verdictOn(type, object, judging)) === 'changed') this.#enqueue(requestFor(type, object));
+    });
+  }
+}
+
+function requestFor(type: ResourceType, { metadata: { namespace = '', name } }: Stored<AnyObject>): ReconcileRequest {
+  return formatTarget({ look: 'object', resource: resourceKey(type), key: { namespace, name } });
+}
+
+function keyOf({ namespace, name }: ReconcileRequest): string {
+  return `${namespace}/${name}`;
+}
+
+function idOf({ group, kind }: ResourceType, { metadata: { namespace = '', name, uid } }: Stored<AnyObject>): OwnerId {
+  return { group, kind, namespace, name, uid };
+}

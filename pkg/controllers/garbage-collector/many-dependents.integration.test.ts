@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client, Stored } from '#pkg/apimachinery/index';
+import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { bossType, defineThings, eventually, keyOf, newThing, present, refersTo, runControllers, workerType, type Thing } from '../controllerstest/owned-models.ts';
+import { inParallel } from '../parallel/in-parallel.ts';
+
+let env: TestEnv;
+let client: Client;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  await defineThings(env);
+  stop = runControllers(client);
+});
+afterAll(async () => {
+  await stop();
+  await env.stop();
+});
+
+async function ownerOf(count: number, name: string): Promise<Stored<Thing>> {
+  const owner = await client.create(bossType, newThing(bossType, name));
+  await inParallel(Array.from({ length: count }).keys(), 64, async (i) => {
+    await client.create(workerType, newThing(workerType, `${name}-${i}`, { ownerReferences: [refersTo(owner)] }));
+  });
+  return owner;
+}
+
+async function hasWorkers(owner: Stored<Thing>): Promise<boolean> {
+  return (await client.list(workerType, { fieldSelector: `metadata.ownerReferences.uid=${owner.metadata.uid}`, limit: 1 })).items.length > 0;
+}
+
+test.each([
+  ['Background', 10_000],
+  ['Foreground', 2000],
+] as const)('%s: an owner goes with its %i dependents', async (propagationPolicy, count) => {
+  const owner = await ownerOf(count, `many-${propagationPolicy.toLowerCase()}`);
+  await client.delete(bossType, keyOf(owner), { propagationPolicy });
+  await eventually(async () => !(await hasWorkers(owner)));
+  await eventually(async () => (await present(client, bossType, owner)) === undefined);
+}, 120_000);
+
+test('2000 orphans stay', async () => {
+  const owner = await ownerOf(2000, 'many-orphans');
+  await client.delete(bossType, keyOf(owner), { propagationPolicy: 'Orphan' });
+  await eventually(async () => (await present(client, bossType, owner)) === undefined);
+  const { items } = await client.list(workerType);
+  expect(items.filter(({ metadata }) => metadata.ownerReferences === undefined)).toHaveLength(2000);
+}, 120_000);

@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { formatRequest, parseRequest } from '#pkg/runtime/index';
+import { formatTarget, parseTarget, type Target } from './target.ts';
+
+test.each<Target>([
+  { look: 'object', resource: 'posts.blog.example.com', key: { namespace: 'default', name: 'a' } },
+  { look: 'object', resource: 'namespaces', key: { namespace: '', name: 'sweep' } },
+  { look: 'object', resource: 'customresourcedefinitions.apiextensions.k8s.io', key: { namespace: '', name: 'posts.blog.example.com' } },
+  { look: 'sweep', resource: 'posts.blog.example.com' },
+  { look: 'gone' },
+])('what is to be looked at survives the queue: %j', (target) => {
+  expect(parseTarget(parseRequest(formatRequest(formatTarget(target))))).toEqual(target);
+});

@@ -1,0 +1,22 @@
+import type { ObjectKey } from '#pkg/apimachinery/index';
+import type { ReconcileRequest } from '#pkg/runtime/index';
+
+/** What the collector has to look at, as a request of its queue. */
+export type Target =
+  | { look: 'object'; resource: string; key: ObjectKey }
+  /** Every object of a resource that has owners, or waits for the collector. */
+  | { look: 'sweep'; resource: string }
+  /** The dependents of the owners that have gone since. */
+  | { look: 'gone' };
+
+/** A resource and a namespace are joined by a blank, which neither holds. */
+export function formatTarget(target: Target): ReconcileRequest {
+  if (target.look === 'object') return { namespace: `${target.resource} ${target.key.namespace}`, name: target.key.name };
+  return { namespace: target.look, name: target.look === 'sweep' ? target.resource : '' };
+}
+
+export function parseTarget({ namespace, name }: ReconcileRequest): Target {
+  const blank = namespace.indexOf(' ');
+  if (blank >= 0) return { look: 'object', resource: namespace.slice(0, blank), key: { namespace: namespace.slice(blank + 1), name } };
+  return namespace === 'sweep' ? { look: 'sweep', resource: name } : { look: 'gone' };
+}

@@ -1,0 +1,5 @@
+/**
+ * The platform's own controllers, on the runtime: they know the API and nothing of what is behind it. The garbage collector deletes what
+ * nobody owns any more; the namespace controller empties the namespaces that were deleted.
+ */
+export * from './builtin-controllers.ts';

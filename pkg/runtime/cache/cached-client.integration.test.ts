@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isStatusError, type Client, type Fence, type WriteOptions } from '#pkg/apimachinery/index';
+import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import type { Log } from '../log.ts';
+import { Cache } from './cache.ts';
+import { CachedClient } from './cached-client.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+let env: TestEnv;
+let client: Client;
+let cache: Cache;
+let cached: CachedClient;
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  await definePosts(env);
+  // A cache that is often late, and whose watch is often taken up again.
+  cache = new Cache({ client: new FaultyClient({ client, seed: 1, rates: { delayedEvent: 0.7, droppedWatch: 0.1 } }), log: silent });
+  cached = new CachedClient({ client, cache });
+  cache.informerFor(postType);
+  cache.start();
+  expect(await cache.waitForSync(AbortSignal.timeout(10_000))).toEqual([]);
+});
+afterAll(async () => {
+  await cache.stop();
+  await env.stop();
+});
+
+test('reads what it wrote itself, however late the cache is', async () => {
+  const key = { namespace: '', name: 'own' };
+  await cached.create(postType, newPost('own', 'title 0'));
+  for (let i = 1; i <= 20; i += 1) {
+    await cached.patch(postType, key, { type: 'merge', patch: { spec: { title: `title ${i}` } } });
+    expect((await cached.get(postType, key)).spec!.title).toBe(`title ${i}`);
+    await cached.patchStatus(postType, key, { type: 'merge', patch: { status: { words: i } } });
+    expect((await cached.list(postType)).items.find(({ metadata }) => metadata.name === 'own')?.status?.words).toBe(i);
+  }
+  await cached.delete(postType, key);
+  await expect(cached.get(postType, key)).rejects.toMatchObject({ code: 404 });
+});
+
+test('waits for nothing after a write that changed nothing, a dry run, and a write that failed', async () => {
+  const present = await cached.create(postType, newPost('quiet'));
+  await cached.update(postType, present);
+  await cached.update(postType, { ...present, spec: { title: 'never' } }, { dryRun: true });
+  await expect(cached.create(postType, newPost('quiet'))).rejects.toMatchObject({ code: 409 });
+  await cached.catchUp(AbortSignal.timeout(10_000));
+  expect((await cached.get(postType, { namespace: '', name: 'quiet' })).spec!.title).toBe('a title');
+});
+
+test('asks the API for what no cache has, and for what a cache cannot answer', async () => {
+  const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+  expect((await cached.get(namespace, { namespace: '', name: 'default' })).metadata.name).toBe('default');
+  await cached.create(postType, newPost('labelled', 'a title', { labels: { seen: 'yes' } }));
+  expect((await cached.list(postType, { labelSelector: 'seen=yes' })).items.map(({ metadata }) => metadata.name)).toEqual(['labelled']);
+});
+
+test('gives up on a cache that stays behind when its caller does', async () => {
+  const behind = new Cache({ client, log: silent });
+  const slow = new CachedClient({ client, cache: behind });
+  // Never started: it does not see the write.
+  behind.informerFor(postType);
+  await slow.create(postType, newPost('unseen'));
+  const abort = new AbortController();
+  const waiting = slow.catchUp(abort.signal);
+  abort.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  await behind.stop();
+});
+
+test('puts its fence on every write', async () => {
+  const fence: Fence = { namespace: 'default', lease: 'a', transitions: 3 };
+  const seen: (Fence | undefined)[] = [];
+  const note = <Result>(options: WriteOptions | undefined, result: Result): Promise<Result> => {
+    seen.push(options?.fence);
+    return Promise.resolve(result);
+  };
+  const object = await client.create(postType, newPost('fenced'));
+  const noting: Client = {
+    get: () => Promise.reject(new Error('not asked')),
+    list: () => Promise.reject(new Error('not asked')),
+    watch: () => Promise.reject(new Error('not asked')),
+    create: (_type, given, options) => note(options, { ...given, metadata: object.metadata }),
+    update: (_type, given, options) => note(options, { ...given, metadata: object.metadata }),
+    updateStatus: (_type, given, options) => note(options, { ...given, metadata: object.metadata }),
+    patch: (_type, _key, _patch, options) => note(options, object as never),
+    patchStatus: (_type, _key, _patch, options) => note(options, object as never),
+    delete: (_type, _key, options) => note(options, { uid: 'u' }),
+  };
+  const fenced = new CachedClient({ client: noting, cache: new Cache({ client, log: silent }), fence: () => fence });
+  const key = { namespace: '', name: 'fenced' };
+  const patch = { type: 'merge' as const, patch: {} };
+  await fenced.create(postType, object);
+  await fenced.update(postType, object);
+  await fenced.updateStatus(postType, object);
+  await fenced.patch(postType, key, patch);
+  await fenced.patchStatus(postType, key, patch);
+  await fenced.delete(postType, key);
+  expect(seen).toEqual([fence, fence, fence, fence, fence, fence]);
+});
+
+test('is told of failures as the server tells them', async () => {
+  const failure = await cached.get(postType, { namespace: '', name: 'nobody' }).catch((error: unknown) => error);
+  expect(isStatusError(failure, 'NotFound')).toBe(true);
+});

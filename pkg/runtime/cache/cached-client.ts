@@ -1,0 +1,121 @@
+import {
+  newNotFound,
+  type AnyObject,
+  type Client,
+  type DeleteOptions,
+  type Deletion,
+  type EventStream,
+  type Fence,
+  type ListOptions,
+  type ObjectKey,
+  type ObjectList,
+  type Patch,
+  type RequestOptions,
+  type ResourceType,
+  type Stored,
+  type WatchOptions,
+  type WriteOptions,
+} from '#pkg/apimachinery/index';
+import type { Cache } from './cache.ts';
+import type { Informer } from './informer.ts';
+import { OwnWrites } from './own-writes.ts';
+
+export interface CachedClientOptions {
+  client: Client;
+  cache: Cache;
+  /** Goes with every write; asked anew for each, and undefined where nobody leads. */
+  fence?: () => Fence | undefined;
+}
+
+/**
+ * A Client that reads from the caches there are, and everything else from the API. What it wrote itself it also reads: a read waits
+ * until its cache shows this client's last write of the type. Objects from a cache are frozen.
+ */
+export class CachedClient implements Client {
+  readonly #client: Client;
+  readonly #cache: Cache;
+  readonly #fence: () => Fence | undefined;
+  readonly #writes = new OwnWrites();
+
+  constructor({ client, cache, fence = () => undefined }: CachedClientOptions) {
+    this.#client = client;
+    this.#cache = cache;
+    this.#fence = fence;
+  }
+
+  /** Resolves when the caches show everything this client wrote. @throws whatever `signal` was aborted with. */
+  catchUp(signal: AbortSignal): Promise<void> {
+    return this.#writes.waitForAll(signal);
+  }
+
+  async get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options: RequestOptions = {}): Promise<Stored<T>> {
+    const informer = await this.#freshCache(type, options.signal);
+    if (informer === undefined) return this.#client.get(type, key, options);
+    const object = informer.indexer.get(key);
+    if (object === undefined) throw newNotFound({ group: type.group, resource: type.plural }, key.name);
+    return object;
+  }
+
+  /** From the cache where nothing but the namespace is asked for. */
+  async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const { namespace, signal, ...rest } = options;
+    const informer = Object.keys(rest).length === 0 ? await this.#freshCache(type, signal) : undefined;
+    if (informer === undefined) return this.#client.list(type, options);
+    const items = Array.from(informer.indexer.all()).filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace);
+    return { resourceVersion: String(informer.revision), items };
+  }
+
+  create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#noting(type, this.#client.create(type, object, this.#fenced(options)), options);
+  }
+
+  update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#noting(type, this.#client.update(type, object, this.#fenced(options)), options);
+  }
+
+  patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#noting(type, this.#client.patch(type, key, patch, this.#fenced(options)), options);
+  }
+
+  updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#noting(type, this.#client.updateStatus(type, object, this.#fenced(options)), options);
+  }
+
+  patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
+    return this.#noting(type, this.#client.patchStatus(type, key, patch, this.#fenced(options)), options);
+  }
+
+  async delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
+    const informer = this.#cache.wholeOf(type);
+    const deletion = await this.#client.delete(type, key, this.#fenced(options));
+    if (informer !== undefined && options?.dryRun !== true) {
+      if (deletion.object === undefined) this.#writes.noteDeletion(informer, key, deletion.uid);
+      else this.#writes.noteRevision(informer, deletion.object);
+    }
+    return deletion;
+  }
+
+  watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
+    return this.#client.watch(type, options);
+  }
+
+  #fenced<Options extends WriteOptions>(options?: Options): Options {
+    const fence = options?.fence ?? this.#fence();
+    return { ...options, ...(fence === undefined ? {} : { fence }) } as Options;
+  }
+
+  async #noting<T extends AnyObject>(type: ResourceType<T>, write: Promise<Stored<T>>, options?: WriteOptions): Promise<Stored<T>> {
+    const written = await write;
+    const informer = this.#cache.wholeOf(type);
+    if (informer !== undefined && options?.dryRun !== true) this.#writes.noteRevision(informer, written);
+    return written;
+  }
+
+  /** The type's cache, caught up with this client's writes; undefined if there is none that has begun. */
+  async #freshCache<T extends AnyObject>(type: ResourceType<T>, signal?: AbortSignal): Promise<Informer<T> | undefined> {
+    const informer = this.#cache.wholeOf(type);
+    if (informer?.isSynced !== true) return undefined;
+    await this.#writes.waitFor(informer, signal);
+    return informer;
+  }
+}

@@ -1,0 +1,147 @@
+import type { AnyObject, ClientEvent, Reader, ResourceType, Selection, Stored, Watcher } from '#pkg/apimachinery/index';
+import type { ObjectEvent } from '../event/object-event.ts';
+import type { Log } from '../log.ts';
+import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { Indexer } from './indexer.ts';
+import { Reflector, type ReflectorSink } from './reflector.ts';
+
+/** Hears what happens to the objects of one informer, in order. Runs synchronously. */
+export type EventListener<T extends AnyObject> = (event: ObjectEvent<T>) => void;
+
+export interface InformerOptions<T extends AnyObject> {
+  client: Reader & Watcher;
+  type: ResourceType<T>;
+  selection?: Selection;
+  log: Log;
+  /** Milliseconds between tries that fail. Default 200 to 30 000. */
+  backoff?: { baseMs: number; maxMs: number };
+}
+
+/** A cache of one type that follows the API, and tells what it sees change. Source: client-go, `SharedIndexInformer`. */
+export class Informer<T extends AnyObject> {
+  readonly type: ResourceType<T>;
+  readonly indexer = new Indexer<T>();
+  readonly #log: Log;
+  readonly #reflector: Reflector<T>;
+  readonly #listeners = new Set<EventListener<T>>();
+  readonly #waiters = new Set<() => void>();
+  #revision = 0n;
+  #isSynced = false;
+  #stopped = false;
+
+  constructor({ client, type, selection, log, backoff }: InformerOptions<T>) {
+    this.type = type;
+    this.#log = log;
+    const sink: ReflectorSink<T> = {
+      replace: (objects, resourceVersion) => this.#replace(objects, BigInt(resourceVersion)),
+      apply: (event) => this.#apply(event),
+    };
+    this.#reflector = new Reflector({ client, type, sink, log, ...(selection === undefined ? {} : { selection }), ...(backoff === undefined ? {} : { backoff }) });
+  }
+
+  /** Has it seen everything there was? */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Every change up to here is in the cache. */
+  get revision(): bigint {
+    return this.#revision;
+  }
+
+  start(): void {
+    this.#reflector.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#reflector.stop();
+    this.#listeners.clear();
+    this.#wake();
+  }
+
+  /** Begins with a `create` for each object that is there. Answers how to end it. */
+  listen(listener: EventListener<T>): () => void {
+    for (const object of this.indexer.all()) this.#tell([listener], { type: 'create', object });
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves true when the first list is in the cache; false if the informer stops, or `signal` fires, before. */
+  waitForSync(signal?: AbortSignal): Promise<boolean> {
+    return this.waitUntil(() => this.#isSynced, signal);
+  }
+
+  /** Asks anew after each change of the cache: true once `holds` does, false if the informer stops, or `signal` fires, before. */
+  waitUntil(holds: () => boolean, signal?: AbortSignal): Promise<boolean> {
+    if (holds()) return Promise.resolve(true);
+    if (this.#stopped || signal?.aborted === true) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const check = (): void => {
+        const isOver = this.#stopped || signal?.aborted === true;
+        const isTrue = holds();
+        if (!isTrue && !isOver) return;
+        this.#waiters.delete(check);
+        signal?.removeEventListener('abort', check);
+        resolve(isTrue);
+      };
+      this.#waiters.add(check);
+      signal?.addEventListener('abort', check);
+    });
+  }
+
+  #replace(objects: readonly Stored<T>[], revision: bigint): void {
+    const listed = new Set(objects.map((object) => formatRequest(requestOf(object))));
+    const gone = Array.from(this.indexer.all(), requestOf).filter((key) => !listed.has(formatRequest(key)));
+    for (const object of objects) this.#set(object);
+    for (const key of gone) {
+      const last = this.indexer.delete(key);
+      if (last !== undefined) this.#tell(this.#listeners, { type: 'delete', object: last, isGuess: true });
+    }
+    this.#isSynced = true;
+    this.#moveTo(revision);
+  }
+
+  #apply(event: ClientEvent<T>): void {
+    if (event.type === 'BOOKMARK') return this.#moveTo(BigInt(event.resourceVersion));
+    const { object } = event;
+    if (event.type === 'DELETED') {
+      this.indexer.delete(requestOf(object));
+      this.#tell(this.#listeners, { type: 'delete', object: deepFreeze(object), isGuess: false });
+    } else this.#set(object);
+    this.#moveTo(BigInt(object.metadata.resourceVersion));
+  }
+
+  #set(object: Stored<T>): void {
+    const old = this.indexer.get(requestOf(object));
+    if (old?.metadata.resourceVersion === object.metadata.resourceVersion) return;
+    this.indexer.set(deepFreeze(object));
+    if (old === undefined) this.#tell(this.#listeners, { type: 'create', object });
+    else if (old.metadata.uid === object.metadata.uid) this.#tell(this.#listeners, { type: 'update', object, old });
+    else {
+      // Between two lists it was deleted and made anew.
+      this.#tell(this.#listeners, { type: 'delete', object: old, isGuess: true });
+      this.#tell(this.#listeners, { type: 'create', object });
+    }
+  }
+
+  #tell(listeners: Iterable<EventListener<T>>, event: ObjectEvent<T>): void {
+    for (const listener of listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#log.error({ err: error, resource: this.type.plural }, 'a listener of the cache failed');
+      }
+    }
+  }
+
+  #moveTo(revision: bigint): void {
+    if (revision > this.#revision) this.#revision = revision;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter();
+  }
+}

@@ -1,0 +1,69 @@
+import { newTimeout, type AnyObject, type ObjectKey, type Stored } from '#pkg/apimachinery/index';
+import type { Informer } from './informer.ts';
+
+/** For a cache to show a write; past that it is not only late. Milliseconds. */
+const longestWait = 10_000;
+
+/** What a cache has still to show. */
+interface Awaited {
+  revision: bigint;
+  /** Objects deleted by us, by uid. */
+  deleted: Map<string, ObjectKey>;
+}
+
+/** What this process wrote and its caches may not show yet. */
+export class OwnWrites {
+  readonly #awaited = new Map<Informer<AnyObject>, Awaited>();
+
+  noteRevision<T extends AnyObject>(informer: Informer<T>, { metadata }: Stored<T>): void {
+    const awaited = this.#of(informer);
+    const revision = BigInt(metadata.resourceVersion);
+    // A write that changed nothing answers an old revision: there is nothing to wait for.
+    if (revision > awaited.revision) awaited.revision = revision;
+  }
+
+  noteDeletion<T extends AnyObject>(informer: Informer<T>, key: ObjectKey, uid: string): void {
+    this.#of(informer).deleted.set(uid, key);
+  }
+
+  /** @throws StatusError 504 if the cache stays behind, or whatever `signal` was aborted with. */
+  async waitFor<T extends AnyObject>(informer: Informer<T>, signal?: AbortSignal): Promise<void> {
+    const awaited = this.#awaited.get(informer as unknown as Informer<AnyObject>);
+    if (awaited === undefined) return;
+    const limit = new AbortController();
+    const abort = (): void => limit.abort();
+    const timer = setTimeout(abort, longestWait);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const isThere = await informer.waitUntil(() => isShown(informer, awaited), limit.signal);
+      signal?.throwIfAborted();
+      if (!isThere) throw newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    }
+  }
+
+  async waitForAll(signal: AbortSignal): Promise<void> {
+    for (const informer of this.#awaited.keys()) await this.waitFor(informer, signal);
+  }
+
+  #of<T extends AnyObject>(informer: Informer<T>): Awaited {
+    const key = informer as unknown as Informer<AnyObject>;
+    const present = this.#awaited.get(key);
+    if (present !== undefined) return present;
+    const fresh: Awaited = { revision: 0n, deleted: new Map() };
+    this.#awaited.set(key, fresh);
+    return fresh;
+  }
+}
+
+/** Forgets, on the way, the deletions that the cache has shown. */
+function isShown<T extends AnyObject>(informer: Informer<T>, awaited: Awaited): boolean {
+  if (informer.revision < awaited.revision) return false;
+  for (const [uid, key] of awaited.deleted) {
+    if (informer.indexer.get(key)?.metadata.uid === uid) return false;
+    awaited.deleted.delete(uid);
+  }
+  return true;
+}

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStatusError, type AnyObject, type ClientEvent, type Reader, type ResourceType, type Selection, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import type { Log } from '../log.ts';
+import { ItemBackoff } from '../workqueue/rate-limiter.ts';
+
+/** Objects a list is asked for at once. */
+const chunkSize = 500;
+
+/** What follows a type: told everything there is, then every change. */
+export interface ReflectorSink<T extends AnyObject> {
+  /** All objects as they were at one revision; what is not among them is gone. */
+  replace(objects: readonly Stored<T>[], resourceVersion: string): void;
+  apply(event: ClientEvent<T>): void;
+}
+
+export interface ReflectorOptions<T extends AnyObject> {
+  client: Reader & Watcher;
+  type: ResourceType<T>;
+  selection?: Selection;
+  sink: ReflectorSink<T>;
+  log: Log;
+  /** Milliseconds between tries that fail: the first of them, and the longest. Default 200 and 30 000. */
+  backoff?: { baseMs: number; maxMs: number };
+}
+
+/**
+ * Keeps a sink in step with the API: lists once, then watches from there. A watch that ends is taken up where it ended; only when the history
+ * it needs is no longer kept does it list again. Source: client-go, `tools/cache.Reflector`.
+ */
+export class Reflector<T extends AnyObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #backoff: ItemBackoff;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#backoff = new ItemBackoff({ ...(options.backoff ?? { baseMs: 200, maxMs: 30_000 }), jitter: 0.5 });
+  }
+
+  /** Idempotent; never rejects. */
+  start(): void {
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  /** Resolves when the sink will hear nothing more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let position: string | undefined;
+    while (!signal.aborted) {
+      try {
+        position ??= await this.#list(signal);
+        for await (const resourceVersion of this.#watch(position, signal)) {
+          position = resourceVersion;
+          this.#backoff.forget('');
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        const isExpired = isStatusError(error, 'Expired');
+        if (isExpired) position = undefined;
+        const { type, log } = this.#options;
+        const details = { err: error, group: type.group, resource: type.plural };
+        if (isExpired) log.info(details, 'the history of this type is no longer kept from where it was followed; listing again');
+        else log.warn(details, 'this type could not be followed; trying again');
+      }
+      // A watch that ended well is taken up again soon; what fails again and again, ever later.
+      await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { client, type, selection, sink } = this.#options;
+    const objects: Stored<T>[] = [];
+    let next: string | undefined;
+    for (;;) {
+      const list = await client.list(type, { ...selection, limit: chunkSize, signal, ...(next === undefined ? {} : { continue: next }) });
+      objects.push(...list.items);
+      next = list.continue;
+      if (next !== undefined) continue;
+      if (!signal.aborted) sink.replace(objects, list.resourceVersion);
+      return list.resourceVersion;
+    }
+  }
+
+  /** Tells the sink of each event, and yields how far it is told. */
+  async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
+    const { client, type, selection, sink } = this.#options;
+    const stream = await client.watch(type, { ...selection, resourceVersion, signal });
+    try {
+      for await (const event of stream) {
+        if (signal.aborted) return;
+        sink.apply(event);
+        yield event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
+      }
+    } finally {
+      stream.close();
+    }
+  }
+}

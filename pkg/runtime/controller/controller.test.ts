@@ -1,0 +1,166 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import type { Log } from '../log.ts';
+import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
+import { ChannelSource } from '../source/source.ts';
+import { ItemBackoff } from '../workqueue/rate-limiter.ts';
+import { Controller, type ControllerOptions, type ReconcileOutcome } from './controller.ts';
+
+const a: ReconcileRequest = { namespace: '', name: 'a' };
+const b: ReconcileRequest = { namespace: 'team', name: 'b' };
+
+interface Attempt {
+  request: ReconcileRequest;
+  signal: AbortSignal;
+  end(result: ReconcileResult): void;
+  fail(error: Error): void;
+}
+
+/** A controller whose reconciles end when the test says so. */
+class Stage {
+  readonly source = new ChannelSource();
+  readonly attempts: Attempt[] = [];
+  readonly outcomes: ReconcileOutcome[] = [];
+  readonly logged: string[] = [];
+  readonly controller: Controller;
+  readonly #waiters = new Set<() => void>();
+
+  constructor(options: Partial<ControllerOptions> = {}) {
+    const note = (_details: object, message: string): void => void this.logged.push(message);
+    const log: Log = { debug: note, info: note, warn: note, error: note };
+    this.controller = new Controller({
+      name: 'test',
+      sources: [this.source],
+      log,
+      limiter: new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 }),
+      reconciler: {
+        reconcile: (request, signal) =>
+          new Promise((end, fail) => {
+            this.attempts.push({ request, signal, end, fail });
+            this.#moved();
+          }),
+      },
+      observer: { depth() {}, added() {}, taken() {}, done() {}, retried() {}, reconciled: (outcome) => { this.outcomes.push(outcome); this.#moved(); } },
+      ...options,
+    });
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.#waiters.add(resolve));
+  }
+
+  #moved(): void {
+    for (const waiter of this.#waiters) waiter();
+    this.#waiters.clear();
+  }
+}
+
+let stage: Stage;
+afterEach(async () => {
+  for (const attempt of stage.attempts) attempt.end(undefined);
+  await stage.controller.stop();
+});
+
+async function start(options: Partial<ControllerOptions> = {}): Promise<Stage> {
+  stage = new Stage(options);
+  await stage.controller.start();
+  return stage;
+}
+
+describe('a controller', () => {
+  test('lets its reconciler look at what its sources ask for', async () => {
+    const { source, attempts, outcomes } = await start();
+    source.push(b);
+    await stage.until(() => attempts.length === 1);
+    expect(attempts[0]!.request).toEqual(b);
+    attempts[0]!.end(undefined);
+    await stage.until(() => outcomes.length === 1);
+    expect(outcomes).toEqual(['success']);
+  });
+
+  test('works on so many at once, and never on one object twice', async () => {
+    const { source, attempts } = await start({ concurrency: 2 });
+    for (const request of [a, b, a, b]) source.push(request);
+    await stage.until(() => attempts.length === 2);
+    source.push(a);
+    expect(attempts.map(({ request }) => request.name)).toEqual(['a', 'b']);
+    attempts[0]!.end(undefined);
+    await stage.until(() => attempts.length === 3);
+    expect(attempts[2]!.request).toEqual(a);
+  });
+
+  test('tries again what failed, however it failed', async () => {
+    const { source, attempts, outcomes, logged } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.fail(new Error('not yet'));
+    await stage.until(() => attempts.length === 2);
+    attempts[1]!.end(undefined);
+    await stage.until(() => outcomes.length === 2);
+    expect(outcomes).toEqual(['error', 'success']);
+    expect(logged).toEqual(['the reconcile failed, and is tried again']);
+  });
+
+  test('lets a terminal failure rest', async () => {
+    const { source, attempts, outcomes } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.fail(new TerminalError('never'));
+    await stage.until(() => outcomes.length === 1);
+    expect(outcomes).toEqual(['terminal']);
+    source.push(b);
+    await stage.until(() => attempts.length === 2);
+    expect(attempts[1]!.request).toEqual(b);
+  });
+
+  test('looks again when asked to', async () => {
+    const { source, attempts, outcomes } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.end({ requeueAfterMs: 1 });
+    await stage.until(() => attempts.length === 2);
+    expect(outcomes).toEqual(['requeued']);
+  });
+
+  test('tells a reconcile that takes too long, goes on with others, and keeps its object until it ends', async () => {
+    const { source, attempts, outcomes } = await start({ timeoutMs: 5 });
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    source.push(a);
+    source.push(b);
+    await stage.until(() => attempts.length === 2);
+    expect(attempts[0]!.signal.aborted).toBe(true);
+    expect(attempts[1]!.request).toEqual(b);
+    attempts[1]!.end(undefined);
+    attempts[0]!.fail(attempts[0]!.signal.reason as Error);
+    await stage.until(() => attempts.length === 3);
+    expect(outcomes).toEqual(expect.arrayContaining(['timeout', 'success']));
+    expect(attempts[2]!.request).toEqual(a);
+  });
+
+  test('waits for its caches first; a cache that stays behind is a failure', async () => {
+    let isBehind = true;
+    const { source, attempts, outcomes } = await start({ catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()) });
+    source.push(a);
+    await stage.until(() => outcomes.length > 0);
+    expect(attempts).toEqual([]);
+    isBehind = false;
+    await stage.until(() => attempts.length === 1);
+    expect(outcomes).toContain('error');
+  });
+
+  test('stopped: tells what is under way, waits for it, and takes nothing more', async () => {
+    const { source, attempts, controller, logged } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    let isStopped = false;
+    const stopping = controller.stop().then(() => (isStopped = true));
+    expect(attempts[0]!.signal.aborted).toBe(true);
+    source.push(b);
+    await new Promise(setImmediate);
+    expect(isStopped).toBe(false);
+    attempts[0]!.fail(new Error('stopping'));
+    await stopping;
+    expect(attempts.length).toBe(1);
+    expect(logged).toEqual([]);
+  });
+});

@@ -1,0 +1,28 @@
+/**
+ * The controller runtime, in the field's words: caches follow the API, events pass predicates and handlers into a queue of requests,
+ * a controller lets a reconciler look at each, a manager runs controllers where this process leads. It speaks the API and nothing else.
+ */
+export { controllerFor, type ControllerBuilder, type WatchOptions } from './builder/controller-builder.ts';
+export { Cache } from './cache/cache.ts';
+export { CachedClient } from './cache/cached-client.ts';
+export { Indexer, type IndexFunction } from './cache/indexer.ts';
+export { Informer } from './cache/informer.ts';
+export { Lister } from './cache/lister.ts';
+export { Reflector, type ReflectorSink } from './cache/reflector.ts';
+export * from './controller/controller-definition.ts';
+export { Controller, type ControllerObserver, type ReconcileOutcome } from './controller/controller.ts';
+export type { ObjectEvent } from './event/object-event.ts';
+export * from './finalizer/finalizer.ts';
+export * from './handler/event-handler.ts';
+export { LeaderElector, type Leadership, type LeaderElectorOptions } from './leaderelection/leader-elector.ts';
+export * from './leaderelection/lease.ts';
+export type { Log } from './log.ts';
+export { Manager, type ManagerOptions } from './manager/manager.ts';
+export * from './patch/write-changes.ts';
+export * from './predicate/predicate.ts';
+export * from './reconcile/reconciler.ts';
+export * from './source/source.ts';
+export { systemClock, type Clock } from './workqueue/clock.ts';
+export { ManualClock } from './workqueue/manual-clock.ts';
+export * from './workqueue/rate-limiter.ts';
+export { WorkQueue, type QueueObserver } from './workqueue/work-queue.ts';

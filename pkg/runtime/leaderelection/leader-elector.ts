@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStatusError, type Fence, type Reader, type Stored, type Writer } from '#pkg/apimachinery/index';
+import type { Log } from '../log.ts';
+import { leaseType, type Lease, type LeaseSpec } from './lease.ts';
+
+export interface LeaderElectorOptions {
+  client: Reader & Writer;
+  /** Who asks; of one process, and never used again. */
+  identity: string;
+  namespace: string;
+  lease: string;
+  log: Log;
+  /** A lease that was not renewed for so long is free. Milliseconds, default 15 000, whole seconds. */
+  durationMs?: number;
+  /** A leader that could not renew for so long steps down. Default 10 000, less than `durationMs`. */
+  deadlineMs?: number;
+  /** Between tries. Default 2 000, less than `deadlineMs`. */
+  retryMs?: number;
+}
+
+/** A turn as leader: `signal` fires when it is over, whatever ended it. */
+export interface Leadership {
+  /** For the writes of this turn. */
+  fence: Fence;
+  signal: AbortSignal;
+}
+
+/**
+ * Lets one of many lead, by a Lease. No clock is compared with another's: a lease is free when this process has seen it unchanged for as
+ * long as it lasts. Between losing the lease and noticing it a leader may still write: the fence makes those writes fail.
+ * Source: client-go, `tools/leaderelection`.
+ */
+export class LeaderElector {
+  readonly #options: Required<LeaderElectorOptions>;
+  /** The lease as last seen, and since when it has looked so. */
+  #seen: { lease: Stored<Lease>; since: number } | undefined;
+
+  constructor(options: LeaderElectorOptions) {
+    this.#options = { durationMs: 15_000, deadlineMs: 10_000, retryMs: 2000, ...options };
+  }
+
+  /**
+   * Waits for the lease, then calls `lead`, whose promise must end soon after its signal fires. Resolves when the turn is over and the lease was given
+   * back, or when `signal` fired first. What `lead` throws ends the turn and is thrown on.
+   */
+  async run(lead: (leadership: Leadership) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const lease = await this.#acquire(signal);
+    if (lease === undefined) return;
+    const { namespace, lease: name, log, identity } = this.#options;
+    const turn = new AbortController();
+    const end = (): void => turn.abort();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    const fence: Fence = { namespace, lease: name, transitions: lease.spec?.leaseTransitions ?? 0 };
+    log.info({ lease: name, identity, transitions: fence.transitions }, 'leading');
+    const renewing = this.#renewUntil(turn).finally(end);
+    try {
+      await lead({ fence, signal: turn.signal });
+    } finally {
+      signal.removeEventListener('abort', end);
+      end();
+      await renewing;
+      await this.#release();
+      log.info({ lease: name, identity }, 'no longer leading');
+    }
+  }
+
+  async #acquire(signal: AbortSignal): Promise<Stored<Lease> | undefined> {
+    const { retryMs, log, lease } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const taken = await this.#tryToTake(signal);
+        if (taken !== undefined) return taken;
+      } catch (error) {
+        if (!signal.aborted) log.warn({ err: error, lease }, 'the lease could not be asked for; trying again');
+      }
+      await delay(retryMs * (1 + 0.2 * Math.random()), undefined, { signal }).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  /** Undefined while another holds it. */
+  async #tryToTake(signal: AbortSignal): Promise<Stored<Lease> | undefined> {
+    const { client, namespace, lease: name, identity } = this.#options;
+    let found: Stored<Lease>;
+    try {
+      found = await client.get(leaseType, { namespace, name }, { signal });
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error;
+      // One that somebody deleted goes on from its number: fences of its earlier turns stay lost.
+      const leaseTransitions = this.#seen === undefined ? 0 : (this.#seen.lease.spec?.leaseTransitions ?? 0) + 1;
+      const fresh: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace, name }, spec: { ...this.#claim(), leaseTransitions } };
+      return this.#written(client.create(leaseType, fresh, { signal }));
+    }
+    if (this.#seen?.lease.metadata.resourceVersion !== found.metadata.resourceVersion) this.#seen = { lease: found, since: performance.now() };
+    const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = found.spec ?? {};
+    const isFree = holderIdentity === '' || performance.now() - this.#seen.since >= leaseDurationSeconds * 1000;
+    if (!isFree && holderIdentity !== identity) return undefined;
+    // Each turn has a number of its own, even if the same process leads again.
+    return this.#written(client.update(leaseType, { ...found, spec: { ...this.#claim(), leaseTransitions: leaseTransitions + 1 } }, { signal }));
+  }
+
+  /** Another was faster: no failure. */
+  async #written(write: Promise<Stored<Lease>>): Promise<Stored<Lease> | undefined> {
+    try {
+      const lease = await write;
+      this.#seen = { lease, since: performance.now() };
+      return lease;
+    } catch (error) {
+      if (isStatusError(error, 'Conflict') || isStatusError(error, 'AlreadyExists')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Resolves when the turn ends: by its signal, because another took the lease, or because it could not be renewed in time. */
+  async #renewUntil(turn: AbortController): Promise<void> {
+    const { retryMs, deadlineMs, log, lease: name } = this.#options;
+    const { signal } = turn;
+    let renewed = performance.now();
+    while (!signal.aborted) {
+      await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      const asked = performance.now();
+      const limit = new AbortController();
+      const timer = setTimeout(() => limit.abort(), Math.max(0, renewed + deadlineMs - asked));
+      try {
+        if ((await this.#renew(limit.signal)) === undefined) return log.warn({ lease: name }, 'another took the lease');
+        renewed = asked;
+      } catch (error) {
+        if (performance.now() - renewed >= deadlineMs) return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
+        log.warn({ err: error, lease: name }, 'the lease could not be renewed; trying again');
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<Stored<Lease> | undefined> {
+    const { client, identity, namespace, lease: name } = this.#options;
+    const held = this.#seen!.lease;
+    const spec: LeaseSpec = { ...held.spec, renewTime: microTime() };
+    const renewed = await this.#written(client.update(leaseType, { ...held, spec }, { signal }));
+    if (renewed !== undefined) return renewed;
+    // Its own earlier renewal may have come through without an answer, or somebody else edited the lease.
+    const found = await client.get(leaseType, { namespace, name }, { signal });
+    const isOurs = found.spec?.holderIdentity === identity && found.spec.leaseTransitions === held.spec?.leaseTransitions;
+    if (!isOurs) return undefined;
+    this.#seen = { lease: found, since: performance.now() };
+    return found;
+  }
+
+  /** So that the next need not wait for the lease to run out. */
+  async #release(): Promise<void> {
+    const { client, log, lease: name } = this.#options;
+    const held = this.#seen?.lease;
+    if (held?.spec?.holderIdentity !== this.#options.identity) return;
+    const spec: LeaseSpec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
+    try {
+      await this.#written(client.update(leaseType, { ...held, spec }, { signal: AbortSignal.timeout(this.#options.retryMs) }));
+    } catch (error) {
+      log.warn({ err: error, lease: name }, 'the lease could not be given back; it runs out');
+    }
+  }
+
+  #claim(): LeaseSpec {
+    const { identity, durationMs } = this.#options;
+    const now = microTime();
+    return { holderIdentity: identity, leaseDurationSeconds: Math.ceil(durationMs / 1000), acquireTime: now, renewTime: now };
+  }
+}
+
+/** Now, as Kubernetes writes `metav1.MicroTime`. */
+function microTime(): string {
+  return new Date().toISOString().replace('Z', '000Z');
+}

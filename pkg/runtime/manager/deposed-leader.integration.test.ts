@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isFenceLost, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { controllerFor, Manager, type ControllerDefinition, type Log } from '../index.ts';
+import { leaseType } from '../leaderelection/lease.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+let env: TestEnv;
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2 });
+  await definePosts(env);
+});
+afterAll(() => env.stop());
+
+/** Leases go one way, everything else the other: an elector may be cut off whose controllers still reach the API. */
+function withLeasesBy(leases: Client, rest: Client): Client {
+  const door = (type: ResourceType): Client => (type.plural === leaseType.plural ? leases : rest);
+  return {
+    get: (type, ...more) => door(type).get(type, ...more),
+    list: (type, ...more) => door(type).list(type, ...more),
+    watch: (type, ...more) => door(type).watch(type, ...more),
+    create: (type, ...more) => door(type).create(type, ...more),
+    update: (type, ...more) => door(type).update(type, ...more),
+    patch: (type, ...more) => door(type).patch(type, ...more),
+    delete: (type, ...more) => door(type).delete(type, ...more),
+    updateStatus: (type, ...more) => door(type).updateStatus(type, ...more),
+    patchStatus: (type, ...more) => door(type).patchStatus(type, ...more),
+  };
+}
+
+/** Signs every post with its number, and tells of each that it was not allowed to sign. */
+function signing(number: number, refused: (name: string) => void): ControllerDefinition {
+  return controllerFor(postType)
+    .named('signing')
+    .reconcile(async ({ namespace, name }, { client }) => {
+      try {
+        await client.patchStatus(postType, { namespace, name }, { type: 'merge', patch: { status: { words: number } } });
+      } catch (error) {
+        if (!isFenceLost(error)) throw error;
+        refused(name);
+      }
+    });
+}
+
+async function signedBy(name: string, number: number): Promise<void> {
+  const { client } = env.servers[0]!;
+  const { resourceVersion } = await client.list(postType);
+  if ((await client.get(postType, { namespace: '', name })).status?.words === number) return;
+  for await (const event of await client.watch(postType, { resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.words === number) return;
+  }
+  throw new Error(`${name} was not signed by ${number}`);
+}
+
+test('a leader that does not know that it is deposed has its writes refused', async () => {
+  const [first, second] = env.servers.map(({ client }) => client);
+  const election = { namespace: 'default', lease: 'signing', durationMs: 1000, retryMs: 50 };
+  const faulty = new FaultyClient({ client: first!, seed: 1, rates: {} });
+  const refused = new Set<string>();
+  let tell = (): void => {};
+  const told = new Promise<void>((resolve) => (tell = resolve));
+  const deposed = new Manager({
+    client: withLeasesBy(faulty, first!),
+    log: silent,
+    // It believes in its lease for longer than the lease lasts, as one that was frozen does.
+    election: { ...election, identity: 'deposed', deadlineMs: 600_000 },
+    controllers: [
+      signing(1, (name) => {
+        refused.add(name);
+        if (name === 'after') tell();
+      }),
+    ],
+  });
+  const leader = new Manager({ client: second!, log: silent, election: { ...election, identity: 'leader', deadlineMs: 700 }, controllers: [signing(2, () => {})] });
+  await first!.create(postType, newPost('before'));
+  deposed.start();
+  try {
+    await signedBy('before', 1);
+    expect(refused.size).toBe(0);
+    faulty.setRates({ unavailable: 1 });
+    leader.start();
+    await signedBy('before', 2);
+    const { metadata, spec } = await first!.get(leaseType, { namespace: 'default', name: 'signing' });
+    expect(spec).toMatchObject({ holderIdentity: 'leader', leaseTransitions: 1 });
+    await first!.create(postType, newPost('after'));
+    await Promise.all([signedBy('after', 2), told]);
+    expect(deposed.running).toEqual(['signing']);
+    const { items } = await first!.list(postType);
+    expect(items.map((post) => [post.metadata.name, post.status?.words])).toEqual([['after', 2], ['before', 2]]);
+    // Nothing signed by the first came after the lease had passed on.
+    const acquired = Number(metadata.resourceVersion);
+    const seen: [number, number | undefined][] = [];
+    for await (const event of await first!.watch(postType, { resourceVersion: '1', signal: AbortSignal.timeout(20_000) })) {
+      if (event.type === 'BOOKMARK') continue;
+      seen.push([Number(event.object.metadata.resourceVersion), event.object.status?.words]);
+      if (event.object.metadata.name === 'after' && event.object.status?.words === 2) break;
+    }
+    expect(seen.filter(([revision, words]) => words === 1 && revision > acquired)).toEqual([]);
+  } finally {
+    faulty.heal();
+    await deposed.stop();
+    await leader.stop();
+  }
+});

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client, Stored } from '#pkg/apimachinery/index';
+import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
+import { controllerFor, generationChanged, Manager, writeChanges, type ControllerDefinition, type Log } from '../index.ts';
+import { leaseType } from '../leaderelection/lease.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+let env: TestEnv;
+let client: Client;
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2 });
+  client = env.servers[0]!.client;
+  await definePosts(env);
+});
+afterAll(() => env.stop());
+
+/** Waits until the object is as wanted. */
+async function eventually(name: string, holds: (post: Stored<Post>) => boolean): Promise<Stored<Post>> {
+  const { resourceVersion } = await client.list(postType);
+  const present = await client.get(postType, { namespace: '', name });
+  if (holds(present)) return present;
+  const signal = AbortSignal.timeout(20_000);
+  for await (const event of await client.watch(postType, { resourceVersion, signal })) {
+    if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && holds(event.object)) return event.object;
+  }
+  throw new Error(`${name} did not become as wanted`);
+}
+
+const counting: ControllerDefinition = controllerFor(postType)
+  .named('counting')
+  .withPredicate(generationChanged)
+  .reconcile(async ({ namespace, name }, context) => {
+    const post = context.lister(postType).get({ namespace, name });
+    if (post === undefined) return;
+    await writeChanges(context.client, postType, post, { ...post, status: { words: post.spec!.title.split(' ').length } });
+  });
+
+test('a controller brings objects that were there, new ones and changed ones to what they ask for', async () => {
+  await client.create(postType, newPost('before', 'one two'));
+  const manager = new Manager({ client, log: silent, controllers: [counting] });
+  manager.start();
+  try {
+    await eventually('before', ({ status }) => status?.words === 2);
+    await client.create(postType, newPost('after', 'one two three'));
+    await eventually('after', ({ status }) => status?.words === 3);
+    await client.patch(postType, { namespace: '', name: 'after' }, { type: 'merge', patch: { spec: { title: 'one' } } });
+    await eventually('after', ({ status }) => status?.words === 1);
+  } finally {
+    await manager.stop();
+  }
+});
+
+test('of two managers one leads; when it goes the other takes over, with a fence of its own', async () => {
+  const election = { namespace: 'default', lease: 'counting', durationMs: 1000, deadlineMs: 700, retryMs: 100 };
+  const fences: number[] = [];
+  const noting = controllerFor(postType)
+    .named('noting')
+    .reconcile(async ({ name }, context) => {
+      await context.client.patchStatus(postType, { namespace: '', name }, { type: 'merge', patch: { status: { words: 100 } } });
+    });
+  await client.create(postType, newPost('led', 'one'));
+  const first = new Manager({ client, log: silent, controllers: [noting], election: { ...election, identity: 'first' } });
+  const second = new Manager({ client: env.servers[1]!.client, log: silent, controllers: [noting], election: { ...election, identity: 'second' } });
+  first.start();
+  try {
+    await eventually('led', ({ status }) => status?.words === 100);
+    second.start();
+    fences.push((await client.get(leaseType, { namespace: 'default', name: 'counting' })).spec!.leaseTransitions!);
+    expect(second.running).toEqual([]);
+    await first.stop();
+    await client.create(postType, newPost('led-by-second', 'one'));
+    await eventually('led-by-second', ({ status }) => status?.words === 100);
+    const lease = await client.get(leaseType, { namespace: 'default', name: 'counting' });
+    expect(lease.spec!.holderIdentity).toBe('second');
+    fences.push(lease.spec!.leaseTransitions!);
+    expect(fences).toEqual([0, 1]);
+  } finally {
+    await first.stop();
+    await second.stop();
+  }
+});

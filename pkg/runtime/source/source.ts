@@ -1,0 +1,48 @@
+import type { AnyObject } from '#pkg/apimachinery/index';
+import type { EventHandler } from '../handler/event-handler.ts';
+import type { Informer } from '../cache/informer.ts';
+import { and, type Predicate } from '../predicate/predicate.ts';
+import type { ReconcileRequest } from '../reconcile/reconciler.ts';
+
+/** Where requests come from. */
+export interface Source {
+  /** Resolves when what there was at first has been enqueued; false if `signal` fired before. */
+  start(enqueue: (request: ReconcileRequest) => void, signal: AbortSignal): Promise<boolean>;
+  /** Nothing is enqueued afterwards; where it answers a promise, nothing of it runs any more when that resolves. */
+  stop(): void | Promise<void>;
+}
+
+/** The events of an informer, through predicates and a handler. */
+export function informerSource<T extends AnyObject>(informer: Informer<T>, handler: EventHandler<T>, predicates: readonly Predicate<T>[] = []): Source {
+  const isWorth = and(...predicates);
+  let unlisten: (() => void) | undefined;
+  return {
+    start(enqueue, signal) {
+      unlisten = informer.listen((event) => {
+        if (!isWorth(event)) return;
+        for (const request of handler(event)) enqueue(request);
+      });
+      return informer.waitForSync(signal);
+    },
+    stop: () => unlisten?.(),
+  };
+}
+
+/** Requests from outside the API: a timer, a webhook, another system. */
+export class ChannelSource implements Source {
+  #enqueue: ((request: ReconcileRequest) => void) | undefined;
+
+  /** Is dropped unless the controller runs. */
+  push(request: ReconcileRequest): void {
+    this.#enqueue?.(request);
+  }
+
+  start(enqueue: (request: ReconcileRequest) => void): Promise<boolean> {
+    this.#enqueue = enqueue;
+    return Promise.resolve(true);
+  }
+
+  stop(): void {
+    this.#enqueue = undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { describe, expect, test } from '@jest/globals';
+import { ManualClock } from './manual-clock.ts';
+import { ItemBackoff, OverallLimit, slowestOf } from './rate-limiter.ts';
+
+describe('the back-off of a key', () => {
+  test('doubles up to its limit, each key by itself', () => {
+    const backoff = new ItemBackoff({ baseMs: 10, maxMs: 50, jitter: 0 });
+    expect([1, 2, 3, 4, 5].map(() => backoff.delay('a'))).toEqual([10, 20, 40, 50, 50]);
+    expect(backoff.delay('b')).toBe(10);
+    expect(backoff.failures('a')).toBe(5);
+    backoff.forget('a');
+    expect(backoff.delay('a')).toBe(10);
+  });
+
+  test('is spread by chance', () => {
+    const backoff = new ItemBackoff({ baseMs: 100, jitter: 0.5, random: () => 0.5 });
+    expect(backoff.delay('a')).toBe(125);
+  });
+
+  test('stays finite after a thousand failures', () => {
+    const backoff = new ItemBackoff({ jitter: 0 });
+    for (let i = 0; i < 2000; i += 1) backoff.delay('a');
+    expect(backoff.delay('a')).toBe(1_000_000);
+  });
+});
+
+describe('the limit over all keys', () => {
+  test('lets a burst through, then a steady rate', () => {
+    const clock = new ManualClock();
+    const limit = new OverallLimit({ perSecond: 10, burst: 3, clock });
+    expect([1, 2, 3, 4, 5].map(() => limit.delay())).toEqual([0, 0, 0, 100, 200]);
+    clock.advance(200);
+    expect(limit.delay()).toBe(100);
+    clock.advance(10_000);
+    expect([1, 2, 3, 4].map(() => limit.delay())).toEqual([0, 0, 0, 100]);
+  });
+
+  test('of several the slowest decides', () => {
+    const clock = new ManualClock();
+    const both = slowestOf(new ItemBackoff({ baseMs: 50, jitter: 0 }), new OverallLimit({ perSecond: 10, burst: 1, clock }));
+    expect([both.delay('a'), both.delay('b'), both.delay('b')]).toEqual([50, 100, 200]);
+    expect(both.failures('b')).toBe(2);
+    both.forget('b');
+    expect(both.failures('b')).toBe(0);
+  });
+});

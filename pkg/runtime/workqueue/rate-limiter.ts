@@ -1,0 +1,93 @@
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+
+/** Tells how long a key that failed is to wait. Source: client-go, `workqueue.RateLimiter`. */
+export interface RateLimiter {
+  /** Milliseconds; asking counts as a failure of the key. */
+  delay(key: string): number;
+  /** The key is well again: its failures no longer count. */
+  forget(key: string): void;
+  /** Failures in a row. */
+  failures(key: string): number;
+}
+
+export interface ItemBackoffOptions {
+  /** After the first failure; doubled by each that follows. Milliseconds, default 5. */
+  baseMs?: number;
+  /** Default 1 000 s. */
+  maxMs?: number;
+  /** Share of the delay that chance adds, so that what failed together does not come back together. Default 0.1. */
+  jitter?: number;
+  /** From 0 to 1, for tests. */
+  random?: () => number;
+}
+
+/** Exponential back-off for each key by itself. */
+export class ItemBackoff implements RateLimiter {
+  readonly #options: Required<ItemBackoffOptions>;
+  readonly #failures = new Map<string, number>();
+
+  constructor({ baseMs = 5, maxMs = 1_000_000, jitter = 0.1, random = Math.random }: ItemBackoffOptions = {}) {
+    this.#options = { baseMs, maxMs, jitter, random };
+  }
+
+  delay(key: string): number {
+    const { baseMs, maxMs, jitter, random } = this.#options;
+    const failures = this.failures(key);
+    this.#failures.set(key, failures + 1);
+    return Math.min(maxMs, baseMs * 2 ** failures) * (1 + jitter * random());
+  }
+
+  forget(key: string): void {
+    this.#failures.delete(key);
+  }
+
+  failures(key: string): number {
+    return this.#failures.get(key) ?? 0;
+  }
+}
+
+export interface OverallLimitOptions {
+  /** Retries a second, of all keys together. Default 100. */
+  perSecond?: number;
+  /** Retries that may come at once. Default 1 000. */
+  burst?: number;
+  clock?: Clock;
+}
+
+/** A token bucket over all keys: many that fail at once do not come back faster than this. */
+export class OverallLimit implements RateLimiter {
+  readonly #interval: number;
+  readonly #burst: number;
+  readonly #clock: Clock;
+  /** When the bucket will be full again. */
+  #full: number;
+
+  constructor({ perSecond = 100, burst = 1000, clock = systemClock }: OverallLimitOptions = {}) {
+    this.#interval = 1000 / perSecond;
+    this.#burst = burst;
+    this.#clock = clock;
+    this.#full = clock.now();
+  }
+
+  delay(): number {
+    const now = this.#clock.now();
+    this.#full = Math.max(this.#full, now) + this.#interval;
+    return Math.max(0, this.#full - now - this.#burst * this.#interval);
+  }
+
+  forget(): void {}
+
+  failures(): number {
+    return 0;
+  }
+}
+
+/** The longest of several delays. */
+export function slowestOf(...limiters: readonly RateLimiter[]): RateLimiter {
+  return {
+    delay: (key) => Math.max(...limiters.map((limiter) => limiter.delay(key))),
+    forget: (key) => limiters.forEach((limiter) => limiter.forget(key)),
+    failures: (key) => Math.max(...limiters.map((limiter) => limiter.failures(key))),
+  };
+}

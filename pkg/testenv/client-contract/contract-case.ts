@@ -1,0 +1,53 @@
+import type { AnyObject, Client, ClientEvent, EventStream, Stored } from '#pkg/apimachinery/index';
+import type { OpenDoor } from './door.ts';
+import type { Note } from './note-model.ts';
+
+/** What a case works with, asked for when it runs. */
+export interface Contract {
+  door: () => OpenDoor;
+  client: () => Client;
+  /** The door's own namespace. */
+  namespace: string;
+}
+
+/** The same value, frozen all the way down. */
+export function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) frozen(member);
+    Object.freeze(value);
+  }
+  return value;
+}
+
+export function namesOf(items: readonly AnyObject[]): string[] {
+  return items.map(({ metadata }) => metadata.name);
+}
+
+/** Reads from a stream until `enough` says so; bookmarks are left out. */
+export async function readUntil(stream: EventStream<Note>, enough: (told: readonly Told[]) => boolean): Promise<Told[]> {
+  const told: Told[] = [];
+  for await (const event of stream) {
+    if (event.type === 'BOOKMARK') continue;
+    told.push(event);
+    if (enough(told)) return told;
+  }
+  throw new Error(`the stream ended after ${told.length} events`);
+}
+
+export type Told = Exclude<ClientEvent<Note>, { type: 'BOOKMARK' }>;
+
+/** `ADDED a`, `MODIFIED a` */
+export function story(told: readonly Told[]): string[] {
+  return told.map(({ type, object }) => `${type} ${object.metadata.name}`);
+}
+
+/** All that a stream still tells. */
+export async function readToEnd(stream: EventStream<Note>): Promise<ClientEvent<Note>[]> {
+  const events: ClientEvent<Note>[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+export function keyOf({ metadata }: Stored<Note>): { namespace: string; name: string } {
+  return { namespace: metadata.namespace!, name: metadata.name };
+}
