@@ -30,7 +30,7 @@ async function createOnce(context: ModelContext, namespace: string, body: JsonOb
   const { name, generateName }: { name?: string; generateName?: string } = sent.metadata;
   const sentName = name ?? '';
   const prefix = generateName ?? '';
-  checkAllowed(context, namespace, sentName);
+  await checkAllowedNow(context, namespace, sentName);
   if (context.version.subresources.status) delete sent['status'];
   const isGenerated = sentName === '' && prefix !== '';
   if (turns.due) await turns.next();
@@ -44,6 +44,13 @@ async function createOnce(context: ModelContext, namespace: string, body: JsonOb
 function checkAllowed({ createRefusal, resource }: ModelContext, namespace: string, name: string): void {
   const refusal = createRefusal(namespace);
   if (refusal !== undefined) throw newForbidden(resource, name, refusal.detail, refusal.causes);
+}
+
+/** A namespace that was being deleted may be gone by now, or there again. What cannot be asked stays refused. */
+async function checkAllowedNow(context: ModelContext, namespace: string, name: string): Promise<void> {
+  if (context.createRefusal(namespace) === undefined) return;
+  await context.store.changes.catchUp().catch(() => undefined);
+  checkAllowed(context, namespace, name);
 }
 
 interface NamedObject {
