@@ -4,7 +4,7 @@ import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { doors, type OpenDoor } from './door.ts';
 import { newNote, noteType, prepareContract, type Note } from './note-model.ts';
 
-const count = 12_000;
+const count = 10_500;
 /** Above what the buffers between both ends hold, so that whoever keeps everything would be seen to. */
 const text = 'x'.repeat(2_000);
 
@@ -45,7 +45,7 @@ async function writeMany(client: Client): Promise<number[]> {
   return written.toSorted((a, b) => a - b);
 }
 
-test.each(doors.map(({ name }, i) => [name, i] as const))('a reader that paused for 12 000 events gets all of them, in order: %s', async (_name, i) => {
+test.each(doors.map(({ name }, i) => [name, i] as const))('a reader that paused for 10 500 events gets all of them, in order: %s', async (_name, i) => {
   const { client } = open[i]!;
   const seen: number[] = [];
   let position = start;
