@@ -1,9 +1,10 @@
+import { fileURLToPath } from 'node:url';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { HoldCase } from '../hold-case.ts';
 import { definitionsPath } from '../sample-model.ts';
 
-const folders = ['gateway-api', 'cert-manager'].map((project) => `/work/shared/data/${project}/crds`);
+const folders = ['gateway-api', 'cert-manager'].map((project) => fileURLToPath(new URL(`../../../../shared/data/${project}/crds`, import.meta.url)));
 const realLimitMs = 50;
 
 /** Definitions of public projects, in both forms: created, changed, and stored again as they are. */
