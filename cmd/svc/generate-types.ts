@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatGroupResource, groupResource, isStatusError, type Client, type Model } from '#pkg/apimachinery/index';
-import { builtinModels, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
+import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
 import { RestClient } from '#pkg/client/index';
-import { definitionType, generateTypes } from '#pkg/plugin/index';
+import { generateTypes } from '#pkg/plugin/index';
 import { OperatorError } from './operator-error.ts';
 
 export interface GenerateTypesOptions {

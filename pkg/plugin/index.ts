@@ -4,7 +4,8 @@
  */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 export * from './model/define-model.ts';
-export { pluginLabel, registerModel, type RegisterOptions } from './model/register-model.ts';
+export { registerModel, type RegisterOptions } from './model/register-model.ts';
 export { index, multiIndex, type IndexOptions, type ModelIndex, type MultiIndexOptions } from './model/model-index.ts';
-export { definitionType } from './model/definition-type.ts';
+export * from './definition/define-plugin.ts';
+export * from './definition/endpoint-definition.ts';
 export { generateTypes, type GenerateOptions } from './generate/generate-types.ts';

@@ -1,6 +1,6 @@
 import type { ClientEvent, Model, Reader, ResourceType, Stored, Watcher } from '#pkg/apimachinery/index';
 import { formatGroupResource } from '#pkg/apimachinery/index';
-import { builtinModels, definitionModel, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { Reflector, type Log, type Source } from '#pkg/runtime/index';
 
 /** Hears of types as they come to be served and cease to be. Runs synchronously. */
@@ -128,14 +128,12 @@ export function kindKey({ group, kind }: { group: string; kind: string }): strin
 }
 
 /** The version that objects are stored in, if that is served, or else the first that is; undefined if none is. */
-function typeOf<T extends CustomResourceDefinition>({ group, names, scope, versions, storageVersion }: Model): ResourceType<T> | undefined {
+function typeOf({ group, names, scope, versions, storageVersion }: Model): ResourceType | undefined {
   const served = versions.filter((version) => version.served);
   const version = served.find(({ name }) => name === storageVersion) ?? served[0];
   if (version === undefined) return undefined;
   return { group, version: version.name, kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status };
 }
-
-const definitionType = typeOf<CustomResourceDefinition>(definitionModel)!;
 
 function isSame(a: ResourceType, b: ResourceType): boolean {
   return a.version === b.version && a.kind === b.kind && a.namespaced === b.namespaced;

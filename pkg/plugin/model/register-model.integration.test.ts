@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Type } from 'typebox';
 import type { Client } from '#pkg/apimachinery/index';
+import { definitionType } from '#pkg/apis/index';
 import { FaultyClient, startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { defineModel, type DefinedModel, type ObjectOf } from './define-model.ts';
-import { definitionType } from './definition-type.ts';
 import { index, multiIndex, type ModelIndex } from './model-index.ts';
 import { registerModel } from './register-model.ts';
 

@@ -1,12 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { abortError, isSameJson, isStatusError, newTimeout, StatusError, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
-import { defaultDefinition, isEstablished, type CustomResourceDefinition, type DefinitionSpec } from '#pkg/apis/index';
+import { defaultDefinition, definitionType, isEstablished, pluginLabel, type CustomResourceDefinition, type DefinitionSpec } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
 import type { DefinedModel } from './define-model.ts';
-import { definitionType } from './definition-type.ts';
-
-/** Names the plugin that a definition, or a preset, belongs to. */
-export const pluginLabel = 'svc.run/plugin';
 
 export interface RegisterOptions {
   /** The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none is taken. */

@@ -1,5 +1,6 @@
 import type { ResourceType } from '#pkg/apimachinery/index';
-import { definitionGroup, definitionKind, definitionModel, type CustomResourceDefinition } from '#pkg/apis/index';
+import { definitionModel } from './definition-model.ts';
+import { definitionGroup, definitionKind, type CustomResourceDefinition } from './definition.ts';
 
 /** Definitions, as a client names them. */
 export const definitionType: ResourceType<CustomResourceDefinition> = {
