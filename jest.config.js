@@ -10,11 +10,14 @@ export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
+  // As tsconfig.json has them: what plugins import.
+  moduleNameMapper: { '^@svc/sdk$': '<rootDir>/pkg/index.ts', '^@svc/sdk/testing$': '<rootDir>/pkg/testenv/index.ts' },
   transform: { '^.+\\.ts$': '<rootDir>/hack/jest/esbuild-transform.js' },
   globalSetup: '<rootDir>/hack/jest/global-setup.ts',
   globalTeardown: '<rootDir>/hack/jest/global-teardown.ts',
   // Tests wait for PostgreSQL and sockets more than they compute.
   maxWorkers: 3,
-  testTimeout: 30_000,
+  // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one.
+  testTimeout: 120_000,
   coverageProvider: 'v8',
 };

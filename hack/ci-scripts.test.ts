@@ -50,19 +50,22 @@ describe('a lock file', () => {
 describe('the summary of CI', () => {
   const verify = { passed: 6, failed: 0 };
   const jest = { numPassedTests: 10, numFailedTests: 0, numRuntimeErrorTestSuites: 0, success: true };
-  const cases: { reason: string; verify: unknown; jest: unknown; line: string; code: number }[] = [
-    { reason: 'all well', verify, jest, line: '16 passed, 0 failed\n', code: 0 },
-    { reason: 'a step failed', verify: { passed: 2, failed: 1 }, jest, line: '12 passed, 1 failed\n', code: 1 },
-    { reason: 'tests failed', verify, jest: { ...jest, numFailedTests: 2, success: false }, line: '16 passed, 2 failed\n', code: 1 },
-    { reason: 'a suite could not be loaded', verify, jest: { ...jest, numRuntimeErrorTestSuites: 1, success: false }, line: '16 passed, 1 failed\n', code: 1 },
-    { reason: 'jest failed otherwise', verify, jest: { ...jest, success: false }, line: '16 passed, 1 failed\n', code: 1 },
-    { reason: 'a broken report', verify, jest: '{', line: '6 passed, 1 failed\n', code: 1 },
-    { reason: 'a run of faults with a violation', verify: { passed: 21, failed: 1 }, jest, line: '31 passed, 1 failed\n', code: 1 },
-    { reason: 'a report of something else', verify: {}, jest, line: '10 passed, 1 failed\n', code: 1 },
+  const testResults = [
+    { name: '/x/a.test.ts', message: 'all of it', assertionResults: [{ status: 'passed', fullName: 'holds' }, { status: 'failed', fullName: 'a b', failureMessages: ['\u001B[31mexpected 1\u001B[39m\ngot 2'] }, { status: 'failed', fullName: 'c' }] },
+  ];
+  const cases: { reason: string; verify: unknown; jest: unknown; says: string; code: number }[] = [
+    { reason: 'all well', verify, jest, says: '16 passed, 0 failed\n', code: 0 },
+    { reason: 'a step failed', verify: { passed: 2, failed: 1, failures: ['npm run verify: lint'] }, jest, says: 'FAILED npm run verify: lint\n12 passed, 1 failed\n', code: 1 },
+    { reason: 'tests failed', verify, jest: { ...jest, numFailedTests: 2, success: false, testResults }, says: 'FAILED a.test.ts: a b\n  expected 1\n  got 2\nFAILED a.test.ts: c\n16 passed, 2 failed\n', code: 1 },
+    { reason: 'a suite could not be loaded', verify, jest: { ...jest, numRuntimeErrorTestSuites: 1, success: false, testResults: [{ name: '/x/b.test.ts', message: 'no such file' }] }, says: 'FAILED b.test.ts\n  no such file\n16 passed, 1 failed\n', code: 1 },
+    { reason: 'jest failed otherwise', verify, jest: { ...jest, success: false }, says: 'FAILED jest: 1\n16 passed, 1 failed\n', code: 1 },
+    { reason: 'a broken report', verify, jest: '{', says: 'FAILED jest: it wrote no report\n6 passed, 1 failed\n', code: 1 },
+    { reason: 'a run of faults with a violation', verify: { passed: 21, failed: 1 }, jest, says: 'FAILED verify: 1\n31 passed, 1 failed\n', code: 1 },
+    { reason: 'a report of something else', verify: {}, jest, says: 'FAILED verify: it wrote no report\n10 passed, 1 failed\n', code: 1 },
   ];
   test.each(cases)('$reason', async (each) => {
     const ran = await run('print-summary.mjs', write('verify.json', each.verify), write('jest.json', each.jest));
-    expect(ran).toEqual({ code: each.code, output: each.line });
+    expect(ran).toEqual({ code: each.code, output: each.says });
   });
 
   test('nothing at all is no success', async () => {
@@ -70,6 +73,6 @@ describe('the summary of CI', () => {
   });
 
   test('a report that is missing', async () => {
-    expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({ code: 1, output: '10 passed, 1 failed\n' });
+    expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({ code: 1, output: 'FAILED absent: it wrote no report\n10 passed, 1 failed\n' });
   });
 });

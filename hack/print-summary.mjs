@@ -1,11 +1,19 @@
 /**
- * Adds up what CI ran: `node hack/print-summary.mjs <report.json> ...`; prints `N passed, N failed`, exits 1 on any failure.
- * A report is jest's, or `{"passed": 6, "failed": 0}`. One that is missing or broken is one failure: whatever was to write it did not come to its end.
+ * Adds up what CI ran: `node hack/print-summary.mjs <report.json> ...`; says once more what failed, where whoever sees only the end of the
+ * output finds it, then prints `N passed, N failed`, and exits 1 on any failure.
+ * A report is jest's, or `{"passed": 6, "failed": 0, "failures": ["..."]}`. One that is missing or broken is one failure: whatever was to write it
+ * did not come to its end.
  */
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+/** Of one failure, and of all. */
+const shownLines = 12;
+const shownFailures = 30;
 
 const parts = process.argv.slice(2).map(read);
 const total = { passed: sum('passed'), failed: sum('failed') };
+for (const failure of parts.flatMap(({ failures }) => failures).slice(0, shownFailures)) process.stdout.write(`FAILED ${failure.trim().split('\n').slice(0, shownLines).join('\n  ')}\n`);
 process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`);
 process.exitCode = total.failed === 0 && parts.length > 0 ? 0 : 1;
 
@@ -17,15 +25,26 @@ function read(file) {
   try {
     const report = JSON.parse(readFileSync(file, 'utf8'));
     const part = 'numPassedTests' in report ? countTests(report) : report;
-    if (Number.isSafeInteger(part.passed) && Number.isSafeInteger(part.failed)) return part;
+    const { passed, failed, failures = failed > 0 ? [`${basename(file, '.json')}: ${failed}`] : [] } = part;
+    if (Number.isSafeInteger(passed) && Number.isSafeInteger(failed)) return { passed, failed, failures };
   } catch {
-    // Counted below.
+    // Told below.
   }
-  return { passed: 0, failed: 1 };
+  return { passed: 0, failed: 1, failures: [`${basename(file, '.json')}: it wrote no report`] };
 }
 
 /** A suite that cannot even be loaded has no tests in the count. */
-function countTests({ numPassedTests, numFailedTests, numRuntimeErrorTestSuites, success }) {
+function countTests({ numPassedTests, numFailedTests, numRuntimeErrorTestSuites, success, testResults = [] }) {
   const failed = numFailedTests + numRuntimeErrorTestSuites;
-  return { passed: numPassedTests, failed: failed === 0 && !success ? 1 : failed };
+  const failures = testResults.flatMap(({ name, message = '', assertionResults = [] }) => {
+    const tests = assertionResults.filter(({ status }) => status === 'failed').map(({ fullName, failureMessages = [] }) => `${basename(name)}: ${fullName}\n${plain(failureMessages[0] ?? '')}`);
+    return tests.length > 0 || message === '' ? tests : [`${basename(name)}\n${plain(message)}`];
+  });
+  return { passed: numPassedTests, failed: failed === 0 && !success ? 1 : failed, ...(failures.length > 0 ? { failures } : {}) };
+}
+
+/** Without the colours. */
+function plain(text) {
+  // oxlint-disable-next-line no-control-regex -- an escape sequence begins with a control character
+  return text.replaceAll(/\u001B\[[0-9;]*m/g, '');
 }

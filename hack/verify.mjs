@@ -17,11 +17,12 @@ const steps = [
   { name: 'documentation', command: [node, 'hack/verify-docs.mjs'] },
 ];
 
-const summary = { passed: 0, failed: 0 };
+const summary = { passed: 0, failed: 0, failures: [] };
 for (const { name, command } of steps) {
   process.stdout.write(`== ${name}\n`);
   if ((await run(command)) !== 0) {
     summary.failed += 1;
+    summary.failures.push(`npm run verify: ${name}`);
     process.stdout.write(`== ${name} failed\n`);
     process.exitCode = 1;
     break;

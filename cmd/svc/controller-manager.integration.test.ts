@@ -75,7 +75,7 @@ describe('svc controller-manager', () => {
 
     second.program.child.kill('SIGTERM');
     expect(await second.program.exited).toBe(0);
-  }, 90_000);
+  });
 
   const refusals: { reason: string; args: string[]; says: RegExp }[] = [
     { reason: 'a file that is not there', args: ['--svc.controllers.token-file=/nowhere/token'], says: /^svc: \/nowhere\/token holds no token/ },

@@ -184,7 +184,7 @@ describe('svc serve', () => {
     heir.program.child.kill('SIGTERM');
     expect(await heir.program.exited).toBe(0);
     await database.drop();
-  }, 60_000);
+  });
 
   test('names the options that have no effect yet', async () => {
     const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.plugins.dir=plugins']);

@@ -17,6 +17,7 @@ interface Score {
   violations: number;
   passed: number;
   failed: number;
+  failures: string[];
 }
 
 function print(line: string): void {
@@ -42,6 +43,7 @@ async function tryRound(options: FaultsOptions, { seed, pairs }: { seed: number;
   score.violations += violations;
   score.passed += result.outcomes.filter(({ failures, skipped: why }) => failures.length === 0 && why === undefined).length;
   score.failed += violations + result.problems.length;
+  score.failures.push(...result.problems, ...Object.entries(verdict.counts).filter(([, count]) => count > 0).map(([rule, count]) => `${rule}, ${count} times: ${verdict.violations.find((each) => each.rule === rule)?.text ?? ''}`));
   if (options.isKept || violations + result.problems.length > 0) keep(result, verdict);
   else rmSync(result.folder, { recursive: true, force: true });
 }
@@ -69,14 +71,14 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write('The faults are made with signals, /proc and tmpfs, and need Linux.\n');
     return 2;
   }
-  const score: Score = { kinds: new Set(), operations: 0, events: 0, violations: 0, passed: 0, failed: 0 };
+  const score: Score = { kinds: new Set(), operations: 0, events: 0, violations: 0, passed: 0, failed: 0, failures: [] };
   const deadline = performance.now() + options.hours * 3_600_000;
   let round = 0;
   do {
     await tryRound(options, { seed: options.seed + round, pairs: options.pairs || round > 0 }, score);
     round += 1;
   } while (performance.now() < deadline);
-  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify({ passed: score.passed, failed: score.failed }));
+  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify({ passed: score.passed, failed: score.failed, failures: score.failures.map((failure) => `faults, seed ${options.seed}: ${failure}`) }));
   print(`\n${score.failed === 0 ? 'everything held' : `${score.failed} FAILED`}`);
   print(`faults: ${score.kinds.size} kinds, ${score.operations} operations, ${score.events} events, ${score.violations} violations, seed ${options.seed}`);
   return score.failed === 0 ? 0 : 1;

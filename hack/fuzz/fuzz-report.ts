@@ -55,11 +55,12 @@ export class FuzzReport {
     this.findings.set(key, { ...finding, times: known?.times ?? 1 });
   }
 
-  /** Areas without and with violations. */
-  get summary(): { passed: number; failed: number } {
+  /** Areas without and with violations, and what was found. */
+  get summary(): { passed: number; failed: number; failures: string[] } {
     const tallies = [...this.#areas.values()];
     const failed = tallies.filter(({ findings }) => findings > 0).length;
-    return { passed: tallies.length - failed, failed };
+    const failures = [...this.findings.values()].map(({ area, rule, detail, number, replay }) => `fuzz: ${rule} in ${area}${number === undefined ? '' : `, case ${number}`}: ${detail}\n${replay}`);
+    return { passed: tallies.length - failed, failed, failures };
   }
 
   toString(): string {

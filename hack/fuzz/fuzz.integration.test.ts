@@ -31,7 +31,7 @@ beforeAll(async () => {
     takeHolds: async () => [],
   };
   world = await prepareWorld(call, target);
-}, 60_000);
+});
 
 afterAll(async () => {
   await target?.digest.close();

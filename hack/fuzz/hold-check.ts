@@ -1,10 +1,11 @@
+import { processorSlowness } from '../processor-slowness.ts';
 import type { FuzzCase } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import type { Ran } from './fuzz-run.ts';
 import type { CaseRun } from './run-case.ts';
 
-/** Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add. */
-const allowedMs = 100 + 8;
+/** Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer on a slower processor. */
+const allowedMs = (100 + 8) * processorSlowness();
 const repetitions = 3;
 /** Looked at for one hold, the largest first, and after one batch. */
 const suspectsEach = 6;

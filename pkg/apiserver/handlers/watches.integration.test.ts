@@ -133,7 +133,7 @@ describe('watch', () => {
     const answer = await api.call('GET', `${posts}?watch=true&resourceVersion=999999999`);
     expect(answer).toMatchObject({ status: 504, body: { reason: 'Timeout' } });
     expect(answer.headers.get('retry-after')).toBe('1');
-  }, 10_000);
+  });
 
   test.each([
     ['&sendInitialEvents=true', {}, 422],
@@ -161,7 +161,7 @@ describe('watch', () => {
     // Read only now: what the server gave up on is cut off, by an end or by a broken connection.
     const read = await slow.text().then((text) => text.length, () => 0);
     expect(read).toBeLessThan(healthy.text.length);
-  }, 30_000);
+  });
 });
 
 const sse = { Accept: 'text/event-stream' };
@@ -226,5 +226,5 @@ describe('drain', () => {
     await reader.until(() => false);
     await stopped;
     expect(reader.lines.at(-1)).toMatchObject({ type: 'BOOKMARK', object: { metadata: { resourceVersion: reader.lines[0]?.object.metadata.resourceVersion } } });
-  }, 20_000);
+  });
 });

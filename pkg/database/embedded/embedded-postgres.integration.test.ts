@@ -66,7 +66,7 @@ async function query(connection: pg.ClientConfig, text: string): Promise<unknown
 }
 
 async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     try {
       return await attempt();

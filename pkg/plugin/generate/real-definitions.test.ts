@@ -63,4 +63,4 @@ test('what is written for real definitions compiles under strict rules, and says
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 90_000);
+});

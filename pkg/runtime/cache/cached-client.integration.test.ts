@@ -20,7 +20,7 @@ beforeAll(async () => {
   cached = new CachedClient({ client, cache });
   cache.informerFor(postType);
   cache.start();
-  expect(await cache.waitForSync(AbortSignal.timeout(10_000))).toEqual([]);
+  expect(await cache.waitForSync(AbortSignal.timeout(60_000))).toEqual([]);
 });
 afterAll(async () => {
   await cache.stop();
@@ -45,7 +45,7 @@ test('waits for nothing after a write that changed nothing, a dry run, and a wri
   await cached.update(postType, present);
   await cached.update(postType, { ...present, spec: { title: 'never' } }, { dryRun: true });
   await expect(cached.create(postType, newPost('quiet'))).rejects.toMatchObject({ code: 409 });
-  await cached.catchUp(AbortSignal.timeout(10_000));
+  await cached.catchUp(AbortSignal.timeout(60_000));
   expect((await cached.get(postType, { namespace: '', name: 'quiet' })).spec!.title).toBe('a title');
 });
 

@@ -70,7 +70,7 @@ describe.each(kinds)('an informer where $reason', ({ rates }) => {
     faulty.heal();
     // A change of its own marks the end: when it is in the cache, so is everything before.
     const last = await client.create(postType, newPost(`${run}-last`, 'last', { labels: { run } }));
-    await informer.waitUntil(() => informer.indexer.get({ namespace: '', name: last.metadata.name }) !== undefined, AbortSignal.timeout(20_000));
+    await informer.waitUntil(() => informer.indexer.get({ namespace: '', name: last.metadata.name }) !== undefined, AbortSignal.timeout(60_000));
     const { items } = await client.list(postType, { labelSelector: `run=${run}` });
     const byName = (a: Post, b: Post): number => (a.metadata.name < b.metadata.name ? -1 : 1);
     expect(Array.from(informer.indexer.all()).toSorted(byName)).toEqual(items.toSorted(byName));
@@ -99,7 +99,7 @@ test('a listener that comes late hears of everything that is there', async () =>
   expect(heard).toEqual(['create late']);
   unlisten();
   await client.delete(postType, { namespace: '', name: 'late' });
-  await informer.waitUntil(() => informer.indexer.size === 0, AbortSignal.timeout(10_000));
+  await informer.waitUntil(() => informer.indexer.size === 0, AbortSignal.timeout(60_000));
   expect(heard).toEqual(['create late']);
   await informer.stop();
 });

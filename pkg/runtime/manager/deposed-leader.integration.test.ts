@@ -47,7 +47,7 @@ async function signedBy(name: string, number: number): Promise<void> {
   const { client } = env.servers[0]!;
   const { resourceVersion } = await client.list(postType);
   if ((await client.get(postType, { namespace: '', name })).status?.words === number) return;
-  for await (const event of await client.watch(postType, { resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+  for await (const event of await client.watch(postType, { resourceVersion, signal: AbortSignal.timeout(60_000) })) {
     if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && event.object.status?.words === number) return;
   }
   throw new Error(`${name} was not signed by ${number}`);
@@ -91,7 +91,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
     // Nothing signed by the first came after the lease had passed on.
     const acquired = Number(metadata.resourceVersion);
     const seen: [number, number | undefined][] = [];
-    for await (const event of await first!.watch(postType, { resourceVersion: '1', signal: AbortSignal.timeout(20_000) })) {
+    for await (const event of await first!.watch(postType, { resourceVersion: '1', signal: AbortSignal.timeout(60_000) })) {
       if (event.type === 'BOOKMARK') continue;
       seen.push([Number(event.object.metadata.resourceVersion), event.object.status?.words]);
       if (event.object.metadata.name === 'after' && event.object.status?.words === 2) break;

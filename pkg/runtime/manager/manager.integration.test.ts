@@ -20,7 +20,7 @@ async function eventually(name: string, holds: (post: Stored<Post>) => boolean):
   const { resourceVersion } = await client.list(postType);
   const present = await client.get(postType, { namespace: '', name });
   if (holds(present)) return present;
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   for await (const event of await client.watch(postType, { resourceVersion, signal })) {
     if (event.type !== 'BOOKMARK' && event.object.metadata.name === name && holds(event.object)) return event.object;
   }

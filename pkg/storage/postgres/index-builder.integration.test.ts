@@ -48,7 +48,7 @@ test('indexes are brought to what is there, whatever size it is of, also where t
   expect(rowCount).not.toBeNull();
   expect(await settled(store)).toEqual([slug, owner, tags].map(({ name }) => ({ name, state: 'ready' })));
   expect([await total('spec.owner=even'), await total('spec.slug=s77'), await total('spec.tags=t1')]).toEqual([300, 1, 200]);
-}, 30_000);
+});
 
 test('an index that was finished when its builder died is kept, and one that was cut off is made anew', async () => {
   const { rows } = await database.pool.query<{ id: number }>("SELECT id FROM platform.models WHERE resource = 'indexed'");
@@ -62,4 +62,4 @@ test('an index that was finished when its builder died is kept, and one that was
   const after = await oids();
   expect(after[0]).toEqual(before[0]);
   expect(after[1]).not.toEqual(before[1]);
-}, 30_000);
+});

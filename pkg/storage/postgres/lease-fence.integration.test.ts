@@ -200,4 +200,4 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   }
   expect(turns).toBe(rounds);
   expect(fenced).toBeGreaterThan(rounds / 2);
-}, 60_000);
+});

@@ -6,7 +6,7 @@ import type { StorePair } from './store-pair.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from './sample-model.ts';
 
 async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const value = await read();
     if (holds(value)) return value;

@@ -58,7 +58,7 @@ export const jsonPatch = { 'content-type': 'application/json-patch+json' };
 export const yamlBody = { 'content-type': 'application/yaml' };
 
 /** Asks again until the answer satisfies; the last failure is the error. */
-export async function eventually<T>(attempt: () => Promise<T> | T, timeoutMs = 10_000): Promise<T> {
+export async function eventually<T>(attempt: () => Promise<T> | T, timeoutMs = 60_000): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     try {

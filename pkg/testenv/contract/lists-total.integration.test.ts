@@ -19,7 +19,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: workers }, (_, i) => create(i)));
-}, 60_000);
+});
 afterAll(() => env.stop());
 
 test.each([

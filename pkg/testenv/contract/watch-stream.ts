@@ -62,7 +62,7 @@ export class WatchStream {
   }
 
   /** Resolves when the condition holds; checked after everything read, and at the end. */
-  async until(condition: (stream: this) => boolean, timeoutMs = 10_000): Promise<this> {
+  async until(condition: (stream: this) => boolean, timeoutMs = 60_000): Promise<this> {
     if (condition(this)) return this;
     await new Promise<void>((resolve, reject) => {
       const check = (): void => {

@@ -115,7 +115,7 @@ export function revisionOf({ metadata }: ApiObject): number {
 
 /** Resolves when the condition holds; fails after ten seconds. */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 60_000;
   while (!(await condition())) {
     if (Date.now() > deadline) throw new Error('the condition does not come to hold');
     await new Promise((resolve) => {
