@@ -11,6 +11,7 @@ export * from './client/resource-type.ts';
 export * from './meta/finalizers.ts';
 export * from './meta/object.ts';
 export * from './schema/group-version.ts';
+export * from './scheme/computed-key.ts';
 export * from './scheme/index-definition.ts';
 export * from './scheme/index-definition-validation.ts';
 export * from './scheme/index-key.ts';

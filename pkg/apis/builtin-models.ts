@@ -1,8 +1,9 @@
 import type { Model } from '#pkg/apimachinery/index';
 import { definitionModel } from './apiextensions/definition-model.ts';
 import { leaseModel } from './coordination/lease-model.ts';
+import { eventModel } from './core/event-model.ts';
 import { namespaceModel } from './core/namespace-model.ts';
 import { pluginModel } from './plugin/plugin-model.ts';
 
 /** The models that every server has from its first start, one file a kind. */
-export const builtinModels: readonly Model[] = [namespaceModel, leaseModel, definitionModel, pluginModel];
+export const builtinModels: readonly Model[] = [namespaceModel, eventModel, leaseModel, definitionModel, pluginModel];

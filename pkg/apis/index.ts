@@ -16,6 +16,7 @@ export type { StructuralSchemaCheck } from './apiextensions/validate-versions.ts
 export * from './apiextensions/version-priority.ts';
 export * from './builtin-models.ts';
 export * from './coordination/lease-model.ts';
+export * from './core/event-model.ts';
 export * from './core/namespace-model.ts';
 export * from './meta/condition.ts';
 export * from './plugin/plugin.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Router } from 'express';
 import { newUnauthorized } from '#pkg/apimachinery/index';
 import type { EndpointGroup } from '#pkg/http/index';
-import { posts, startTestApi, type TestApi } from './handlers/start-test-api.ts';
+import { posts, startReplica, startTestApi, type TestApi } from './handlers/start-test-api.ts';
 
 let api: TestApi;
 const groups = new Set<EndpointGroup>();
@@ -66,5 +66,24 @@ describe('API server', () => {
     expect((await api.call('GET', `${path}/other`)).status).toBe(404);
     groups.delete(group);
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);
+  });
+
+  test('holds no group to the limits that limits itself, and every other', async () => {
+    const names = ['/limited', '/unlimited'] as const;
+    const waiting: (() => void)[] = [];
+    const limited = names.map((prefix): EndpointGroup => {
+      const router = Router();
+      router.get('/', (_request, response) => void waiting.push(() => response.end('done')));
+      return { prefix, router, isOpen: true, isUnlimited: prefix === '/unlimited' };
+    });
+    const one = await startReplica(api.store, { http: { host: '127.0.0.1', port: 0, maxInFlight: { total: 2, perUser: 2, maxWaitMs: 0 } }, endpointGroups: limited });
+    const [some, all] = names.map((path) => Array.from({ length: 5 }, () => one.call('GET', path)));
+    const refused = await Promise.any(some!);
+    expect(refused.status).toBe(429);
+    while (waiting.length < 7) await new Promise((resolve) => setImmediate(resolve));
+    for (const answer of waiting) answer();
+    expect((await Promise.all(some!)).map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 429, 429, 429]);
+    expect((await Promise.all(all!)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    await one.stop();
   });
 });

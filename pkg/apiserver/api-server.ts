@@ -21,6 +21,7 @@ import {
   withStatus,
   withTimeout,
   type EndpointGroup,
+  type Exemption,
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
@@ -78,7 +79,7 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
 /** Asked by who would end the process if they went unanswered. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** What works when everything else is refused: that the process lives is asked by who would end it, and metrics by who wants to see why. */
-const exemptions: ReadonlyMap<string, 'everything' | 'probes' | 'metrics'> = new Map([
+const exemptions: ReadonlyMap<string, Exemption> = new Map([
   ['/livez', 'everything'],
   ['/readyz', 'probes'],
   ['/healthz', 'probes'],
@@ -121,7 +122,8 @@ export class ApiServer {
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const { http, log, metrics } = this.options;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
-    const limits = new InFlightLimits({ ...http.maxInFlight, exemption: ({ path }) => exemptions.get(path), observer });
+    const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'everything' : undefined);
+    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer });
     this.observer = observer;
     this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }

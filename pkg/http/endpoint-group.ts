@@ -3,12 +3,16 @@ import type { RequestInfo } from './request-info.ts';
 
 /** The port through which other wings and plugins serve paths of their own. */
 export interface EndpointGroup {
-  /** `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash; it owns this path and all below. */
+  /** `/livez`, `/apis/api.blog.example.com/v1`: no trailing slash; it owns this path and all below, unless `owns` says otherwise. */
   readonly prefix: string;
+  /** Which of these decoded paths it owns, asked several times a request; default all. Another is served as if there were no such group: never open because of it. */
+  readonly owns?: (path: string) => boolean;
   /** Paths in it are relative to the prefix. */
   readonly router: Router;
   /** Served without authentication and permission; default false. */
   readonly isOpen?: boolean;
+  /** Held by no limit of requests under way: it looks at who asks before it takes in anything, and those it serves were counted elsewhere. Default false. */
+  readonly isUnlimited?: boolean;
 }
 
 /** The group that owns a decoded path: of several the one with the longest prefix. Compares whole segments and letter case. */
@@ -16,8 +20,8 @@ export function findEndpointGroup(groups: Iterable<EndpointGroup>, path: string)
   let found: EndpointGroup | undefined;
   for (const group of groups) {
     const { prefix } = group;
-    const owns = path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
-    if (owns && (found === undefined || prefix.length > found.prefix.length)) found = group;
+    const isBelow = path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47);
+    if (isBelow && (found === undefined || prefix.length > found.prefix.length) && group.owns?.(path) !== false) found = group;
   }
   return found;
 }

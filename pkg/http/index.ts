@@ -17,7 +17,7 @@ export type * from './request-info.ts';
 export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './respond.ts';
 export * from './send-stream.ts';
 export * from './filters/chain.ts';
-export { InFlightLimits, type InFlightObserver, type MaxInFlight, type RefusedBy } from './filters/in-flight-limits.ts';
+export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight, type RefusedBy } from './filters/in-flight-limits.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';
 export * from './filters/with-cors.ts';

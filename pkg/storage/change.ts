@@ -10,7 +10,9 @@ export interface Change extends ObjectKey {
   body: string;
   fingerprint: string;
   /** Before it; absent on create. */
-  old?: { revision: number; body: string; fingerprint: string };
+  old?: { revision: number; body: string; fingerprint: string; keys?: string };
+  /** Of a model with computed indexes: ComputedKeys as JSON, after the change; before it in `old`. A deletion has only the latter. */
+  keys?: string;
 }
 
 /** One life of a model, from its making to its being dropped. */
@@ -19,6 +21,8 @@ export interface Incarnation {
   modelId: number;
   /** History up to here, under the same name, is that of an earlier life; 0 where there was none. */
   replaces: number;
+  /** Computed indexes that are ready, by `ComputedKey.id`: changes after the revision have the keys. */
+  computedSince: ReadonlyMap<string, number>;
 }
 
 /** `writtenAt`: when each of the changes was written, by the database's clock, in milliseconds; absent for a batch that this process has just written itself. */

@@ -9,6 +9,8 @@ export interface StoredObject extends ObjectKey {
   body: string;
   /** What `body` was written under: the caller's word for a version and its schema. */
   fingerprint: string;
+  /** Of a model with computed indexes, as `get` and `write` give it: ComputedKeys as JSON. */
+  keys?: string;
 }
 
 /** Every write names the object it was computed from: an update of anything newer is a Conflict. */
@@ -128,6 +130,9 @@ export interface ObjectStream {
   close(): Promise<void>;
 }
 
+/** What a store needs to know of a model. */
+export type StoredModel = Pick<Model, 'group' | 'names' | 'scope' | 'indexes' | 'keyScript'>;
+
 /** How far the indexes of a model are. */
 export interface IndexState {
   name: string;
@@ -150,7 +155,7 @@ export interface Store {
   readonly rewound: Promise<void>;
 
   /** Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. */
-  ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void>;
+  ensureModel(model: StoredModel): Promise<void>;
   /** Removes a model with all its objects, at once and without events; idempotent. */
   dropModel(resource: GroupResource): Promise<void>;
   /** Of every declared index; empty for a model without. */

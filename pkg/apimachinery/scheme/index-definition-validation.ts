@@ -1,6 +1,7 @@
 import { duplicate, forbidden, invalid, notSupported, required, tooMany } from '../status/field-error.ts';
+import { isPrototypeKey } from '../serializer/value-rules.ts';
 import type { StatusCause } from '../status/status.ts';
-import { builtinIndexes, type IndexDefinition } from './index-definition.ts';
+import { builtinIndexes, isComputedIndex, type ComputedIndex, type IndexDefinition } from './index-definition.ts';
 import { parseIndexPath } from './index-path.ts';
 import { indexTypeDescriptions } from './index-value.ts';
 
@@ -10,19 +11,22 @@ export const maxIndexes = 64;
 const maxNameLength = 253;
 /** No white space, control characters, surrogates, nor what selectors and `sort` give a meaning to. */
 const nameSyntax = /^[^\s\p{Cc}\p{Cf}\p{Cs}=!<>^(),\\]+$/u;
+/** Of an exported function. */
+const functionSyntax = /^[A-Za-z_$][\w$]{0,99}$/;
 const takenNames = new Set([...builtinIndexes.map((index) => index.name), 'metadata.labels', 'name']);
 
 /**
  * Why a model's indexes cannot be registered: one cause a fault, none where all is well. `fieldPath` is where the indexes are declared.
  * Names are unique, printable, at most 253 characters, without white space and the characters of selectors; the built-in ones, `metadata.labels`
- * and `name` (short for `metadata.name`) are taken. A path holds `[*]` exactly where the index is multi-value, which is never unique.
+ * and `name` (short for `metadata.name`) are taken. A path holds `[*]` exactly where the index is multi-value, which is never unique. Of what is computed
+ * the function's name is looked at: at most 100 letters, digits, `_` and `$`.
  */
 export function validateIndexes(indexes: readonly IndexDefinition[], fieldPath: string): StatusCause[] {
   if (indexes.length > maxIndexes) return [tooMany(fieldPath, indexes.length, maxIndexes)];
   const names = new Set<string>();
   return indexes.flatMap((index, position) => {
     const field = `${fieldPath}[${position}]`;
-    const causes = [...validateName(index.name, `${field}.name`), ...validatePath(index, `${field}.path`)];
+    const causes = [...validateName(index.name, `${field}.name`), ...(isComputedIndex(index) ? validateFunction(index, `${field}.key`) : validatePath(index, `${field}.path`))];
     if (names.has(index.name)) causes.push(duplicate(`${field}.name`, index.name));
     names.add(index.name);
     if (!Object.hasOwn(indexTypeDescriptions, index.type)) causes.push(notSupported(`${field}.type`, index.type, Object.keys(indexTypeDescriptions)));
@@ -38,6 +42,12 @@ function validateName(name: string, field: string): StatusCause[] {
     return [invalid(field, name, String.raw`must be at most ${maxNameLength} printable characters, no white space and none of =!<>^(),\ `.trimEnd())];
   }
   return [];
+}
+
+function validateFunction({ computed }: ComputedIndex, field: string): StatusCause[] {
+  const { function: name } = computed;
+  if (functionSyntax.test(name) && !isPrototypeKey(name)) return [];
+  return [invalid(field, name, 'must be the name of an exported function: at most 100 letters, digits, _ and $')];
 }
 
 function validatePath(index: IndexDefinition, field: string): StatusCause[] {

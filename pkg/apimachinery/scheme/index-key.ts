@@ -2,14 +2,11 @@ import { isJsonObject, type ApiObject } from '../meta/object.ts';
 import { formatPath, type PathSegment } from '../serializer/field-path.ts';
 import { invalid, required, tooLong, tooMany, typeInvalid } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
-import type { IndexDefinition, IndexKey, IndexValue } from './index-definition.ts';
+import { computedKeyOf } from './computed-key.ts';
+import { isComputedIndex, maxIndexKeyBytes, maxIndexKeys, type ComputedKeys, type IndexDefinition, type IndexKey, type IndexValue } from './index-definition.ts';
 import { parseIndexPath, type IndexPathSegment } from './index-path.ts';
 import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
 
-/** Bytes of UTF-8. PostgreSQL refuses btree entries of about 2.7 kB. */
-export const maxIndexKeyBytes = 1024;
-/** Keys of one object in one multi-value index. */
-export const maxIndexKeys = 10_000;
 /** Keys of one object in all its multi-value indexes: each is sent to PostgreSQL by itself, in the same statement as the object. */
 export const maxIndexKeysInAll = 50_000;
 /** Causes reported for one index: enough for a person, and a bound for a hostile list. */
@@ -26,31 +23,37 @@ export interface ExtractedKeys {
  * The keys an object has in each index, by the indexes' paths, and why it may not be stored: a value of another type, over 1 kB, an integer
  * that is not exact, no key where `nullable` is false, over 10 000 keys in one index or 50 000 in all. Keys are good where there are causes too: a faulty value counts as absent.
  * A multi-value index gives a set: no nulls, nothing twice. Index paths must be valid (`validateIndexes`); others give no keys.
+ * What is computed is taken as it is from `computed`, which must hold it.
  */
-export function extractIndexKeys(indexes: readonly IndexDefinition[], object: ApiObject): ExtractedKeys {
+export function extractIndexKeys(indexes: readonly IndexDefinition[], object: ApiObject, computed?: ComputedKeys): ExtractedKeys {
   const keys: IndexKey[] = [];
   const causes: StatusCause[] = [];
   // Several indexes may lead to one list of a hundred thousand items: what was found there once is not looked for again.
   const known = new Map<string, Set<IndexValue>>();
   let count = 0;
   for (const index of indexes) {
-    const place = JSON.stringify([index.path, index.type, index.default]);
-    const collector = new KeyCollector(index, maxCauses, known.get(place));
-    const key = collector.collect(object);
-    causes.push(...collector.causes);
+    let key: IndexKey;
+    if (isComputedIndex(index)) {
+      key = computedKeyOf(index, computed);
+    } else {
+      const place = JSON.stringify([index.path, index.type, index.default]);
+      const collector = new KeyCollector(index, maxCauses, known.get(place));
+      key = collector.collect(object);
+      causes.push(...collector.causes);
+      // The words of a cause are its index's own.
+      if (collector.causes.length === 0) known.set(place, collector.found);
+    }
     count += Array.isArray(key) ? key.length : 0;
     const isTooMany = Array.isArray(key) && count > maxIndexKeysInAll;
-    if (isTooMany && causes.length < maxCauses) causes.push({ ...tooMany(index.path, count, maxIndexKeysInAll), message: `Too many: ${count}: the indexes of several values together must have at most ${maxIndexKeysInAll} values of one object` });
+    if (isTooMany && causes.length < maxCauses) causes.push({ ...tooMany(index.path || index.name, count, maxIndexKeysInAll), message: `Too many: ${count}: the indexes of several values together must have at most ${maxIndexKeysInAll} values of one object` });
     keys.push(isTooMany ? [] : key);
-    // The words of a cause are its index's own.
-    if (collector.causes.length === 0) known.set(place, collector.found);
   }
   return { keys, causes };
 }
 
-/** The key an object has in one index; a value that the index cannot hold counts as absent. */
-export function extractIndexKey(index: IndexDefinition, object: ApiObject): IndexKey {
-  return new KeyCollector(index, 0).collect(object);
+/** The key an object has in one index; a value that the index cannot hold counts as absent. @throws KeyNotComputed */
+export function extractIndexKey(index: IndexDefinition, object: ApiObject, computed?: ComputedKeys): IndexKey {
+  return isComputedIndex(index) ? computedKeyOf(index, computed) : new KeyCollector(index, 0).collect(object);
 }
 
 const parsedPaths = new WeakMap<IndexDefinition, readonly IndexPathSegment[]>();

@@ -58,6 +58,8 @@ export interface Model {
   /** Name of the version objects are stored in; one of `versions`. */
   storageVersion: string;
   indexes: IndexDefinition[];
+  /** Source text that defines a global `indexKeys` with the functions of computed indexes; there where one is. */
+  keyScript?: string;
   nameRule: NameRule;
 }
 

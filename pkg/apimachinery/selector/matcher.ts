@@ -1,5 +1,5 @@
 import type { ApiObject } from '../meta/object.ts';
-import type { IndexDefinition, IndexKey, IndexValue } from '../scheme/index-definition.ts';
+import type { ComputedKeys, IndexDefinition, IndexKey, IndexValue } from '../scheme/index-definition.ts';
 import { extractIndexKey } from '../scheme/index-key.ts';
 import { compareIndexValues } from './compare.ts';
 import type { FieldRequirement, FieldSelector, LabelRequirement, LabelSelector, Selector } from './requirement.ts';
@@ -18,13 +18,14 @@ export function matchesFields(selector: FieldSelector, keyOf: (index: IndexDefin
 
 /**
  * The selector as one predicate, for callers that ask it of many objects: a watch compiles once and asks per event.
- * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent.
+ * Agrees with the SQL the storage makes of the same selector. A value that its index cannot hold counts as absent. The predicate takes the object's
+ * computed keys too, and throws KeyNotComputed where the selector asks for one that is not among them.
  */
-export function compileSelector(selector: Selector): (object: ApiObject) => boolean {
+export function compileSelector(selector: Selector): (object: ApiObject, computed?: ComputedKeys) => boolean {
   const labels = selector.labels.map(compileLabelRequirement);
   const fields = selector.fields.map((requirement) => ({ index: requirement.index, matches: compileFieldRequirement(requirement) }));
-  return (object) =>
-    labels.every((matches) => matches(object.metadata.labels)) && fields.every(({ index, matches }) => matches(extractIndexKey(index, object)));
+  return (object, computed) =>
+    labels.every((matches) => matches(object.metadata.labels)) && fields.every(({ index, matches }) => matches(extractIndexKey(index, object, computed)));
 }
 
 function compileLabelRequirement(requirement: LabelRequirement): (labels: Labels) => boolean {

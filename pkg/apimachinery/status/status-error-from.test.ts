@@ -35,6 +35,18 @@ describe('anything else is an error all the same', () => {
     expect(statusErrorFrom(body, facts)).toMatchObject(expected);
   });
 
+  test.each([
+    [1.2, 2],
+    [0, 0],
+    [1e9, 86_400],
+    [Infinity, 86_400],
+    [NaN, undefined],
+    [-1, undefined],
+    ['1\r\nSet-Cookie: a=b', undefined],
+  ])('a wait of %p seconds is %p', (retryAfterSeconds, expected) => {
+    expect(statusErrorFrom({ kind: 'Status', details: { retryAfterSeconds } }).details?.retryAfterSeconds).toBe(expected);
+  });
+
   test('of any shape', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (details, reason, message) => {

@@ -12,6 +12,8 @@ export interface AnswerFacts {
 const maxMessageLength = 32 * 1024;
 const maxCauses = 1000;
 const maxTextLength = 4096;
+/** A day. */
+const longestWaitSeconds = 86_400;
 
 /** The reason of an answer that does not tell its own. Source: k8s.io/apimachinery/pkg/api/errors NewGenericServerResponse. */
 const reasonsByCode: Readonly<Record<number, StatusReason>> = {
@@ -70,7 +72,7 @@ function readDetails(value: JsonValue | undefined): StatusDetails | undefined {
   }
   const { causes, retryAfterSeconds } = value;
   if (Array.isArray(causes)) details.causes = causes.slice(0, maxCauses).filter(isJsonObject).map(readCause);
-  if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0) details.retryAfterSeconds = retryAfterSeconds;
+  if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0) details.retryAfterSeconds = Math.min(Math.ceil(retryAfterSeconds), longestWaitSeconds);
   return details;
 }
 

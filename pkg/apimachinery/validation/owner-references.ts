@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from '../meta/object.ts';
-import { maxIndexKeyBytes } from '../scheme/index-key.ts';
+import { maxIndexKeyBytes } from '../scheme/index-definition.ts';
 import { invalid, required, tooLong, tooMany } from '../status/field-error.ts';
 import type { StatusCause } from '../status/status.ts';
 

@@ -32,7 +32,7 @@ const printerColumn = object(
   ['name', 'type', 'jsonPath'],
 );
 
-const index = object({ name: text, path: text, type: text, multi: flag, unique: flag, nullable: flag }, ['name', 'path', 'type']);
+const index = object({ name: text, path: text, key: text, type: text, multi: flag, unique: flag, nullable: flag }, ['name', 'type']);
 
 const version = object(
   {
@@ -49,6 +49,7 @@ const version = object(
     additionalPrinterColumns: list(printerColumn, maxPrinterColumns),
     selectableFields: list(object({ jsonPath: text }, ['jsonPath']), maxSelectableFields),
     indexes: list(index, maxIndexes),
+    indexKeys: text,
   },
   ['name', 'served', 'storage'],
 );

@@ -3,7 +3,7 @@ import type { ApiObject, Condition, IndexType, JsonSchema, JsonObject, PrinterCo
 export const definitionGroup = 'apiextensions.k8s.io';
 export const definitionKind = 'CustomResourceDefinition';
 
-/** A model declared through the API. Source: apiextensions.k8s.io/v1, and `indexes`, which are ours. */
+/** A model declared through the API. Source: apiextensions.k8s.io/v1, and `indexes` and `indexKeys`, which are ours. */
 export interface CustomResourceDefinition extends ApiObject<DefinitionSpec, DefinitionStatus> {
   spec: DefinitionSpec;
 }
@@ -41,6 +41,8 @@ export interface DefinitionVersion {
   additionalPrinterColumns?: PrinterColumn[];
   selectableFields?: SelectableField[];
   indexes?: DeclaredIndex[];
+  /** Source text that defines a global `indexKeys`, whose members are the functions that indexes name as `key`; the same in every version that has one. */
+  indexKeys?: string;
 }
 
 export interface SelectableField {
@@ -51,9 +53,12 @@ export interface SelectableField {
 /** An index as a definition writes it; see IndexDefinition for what the fields mean. */
 export interface DeclaredIndex {
   name: string;
-  path: string;
+  /** Either this or `key`. */
+  path?: string;
+  /** The function that computes the keys, as `indexKeys` exports it. */
+  key?: string;
   type: IndexType;
-  /** Default: whether the path holds `[*]`. */
+  /** Default: whether the path holds `[*]`; of a computed key false. */
   multi?: boolean;
   /** Default false. */
   unique?: boolean;

@@ -19,7 +19,13 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
     storageVersion: stored?.name ?? '',
     indexes: withSchemaDefaults(mergedIndexes(versions), stored?.schema?.openAPIV3Schema),
     nameRule: 'model',
+    ...keyScriptOf(versions),
   };
+}
+
+function keyScriptOf(versions: readonly DefinitionVersion[]): Pick<Model, 'keyScript'> {
+  const keyScript = versions.find(({ indexes = [] }) => indexes.some(({ key }) => key !== undefined))?.indexKeys;
+  return keyScript === undefined ? {} : { keyScript };
 }
 
 function servedNames(definition: CustomResourceDefinition): DefinitionNames {

@@ -1,6 +1,7 @@
-import { fieldError, maxIndexes, validateIndexes, type IndexDefinition, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
+import { fieldError, maxIndexes, type IndexDefinition, type JsonSchema, type StatusCause } from '#pkg/apimachinery/index';
 import type { DefinitionVersion } from './definition.ts';
-import { indexFromDeclaration, versionIndexes, type VersionIndex } from './definition-indexes.ts';
+import { versionIndexes, type VersionIndex } from './definition-indexes.ts';
+import { validateDeclaredIndexes } from './validate-indexes.ts';
 import { validateVersion } from './validate-version.ts';
 
 /** Whether a schema is structural: one cause for each place where it is not. The schema comes from a client and may be any object. */
@@ -17,14 +18,21 @@ export function validateVersions(versions: readonly DefinitionVersion[], validat
     return [
       ...validateVersion(version, `${field}[${index}]`),
       ...(schema === undefined ? [fieldError.required(schemaField, 'schemas are required')] : validateStructuralSchema(schema, schemaField)),
-      ...validateIndexes((version.indexes ?? []).map(indexFromDeclaration), `${field}[${index}].indexes`),
+      ...validateDeclaredIndexes(version, `${field}[${index}]`),
     ];
   });
   if (new Set(names).size < names.length) causes.push(fieldError.invalid(field, names, 'must contain unique version names'));
   if (versions.filter(({ storage }) => storage).length !== 1) {
     causes.push(fieldError.invalid(field, names, 'must have exactly one version marked as storage version'));
   }
-  return [...causes, ...validateSharedIndexes(versions)];
+  return [...causes, ...validateSharedIndexes(versions), ...validateSharedKeys(versions)];
+}
+
+/** Whatever is computed, it is so from the form in which all versions are stored. */
+function validateSharedKeys(versions: readonly DefinitionVersion[]): StatusCause[] {
+  const texts = versions.flatMap(({ indexKeys }) => (indexKeys === undefined ? [] : [indexKeys]));
+  const position = versions.findIndex(({ indexKeys }) => indexKeys !== undefined && indexKeys !== texts[0]);
+  return position === -1 ? [] : [fieldError.forbidden(`spec.versions[${position}].indexKeys`, 'must be the same in every version that has it')];
 }
 
 /** Every version reads the same stored objects, so an index has one definition in all versions that have it. */
@@ -50,11 +58,12 @@ function validateSharedIndexes(versions: readonly DefinitionVersion[]): StatusCa
 /** A declared index may say more about a selectable field (another type, unique, not nullable), but not name another path. */
 function agree(a: VersionIndex, b: VersionIndex): boolean {
   if (a.declared !== b.declared) return a.index.path === b.index.path;
-  return (['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[]).every((key) => a.index[key] === b.index[key]);
+  const keys = ['path', 'type', 'multi', 'unique', 'nullable'] satisfies (keyof IndexDefinition)[];
+  return a.index.computed?.function === b.index.computed?.function && keys.every((key) => a.index[key] === b.index[key]);
 }
 
 function difference({ index, version, declared }: VersionIndex & { version: string }): string {
-  const { path, type, multi, unique, nullable } = index;
+  const { path, computed, type, multi, unique, nullable } = index;
   const kind = declared ? 'an index' : 'a selectable field';
-  return `must be the same in every version: ${version} has ${kind} of that name with path ${path}, type ${type}, multi ${multi}, unique ${unique}, nullable ${nullable}`;
+  return `must be the same in every version: ${version} has ${kind} of that name with ${computed === undefined ? `path ${path}` : `key ${computed.function}`}, type ${type}, multi ${multi}, unique ${unique}, nullable ${nullable}`;
 }

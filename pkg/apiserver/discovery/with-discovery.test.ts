@@ -30,7 +30,7 @@ function setModels(facts: { terminating?: boolean; without?: boolean } = {}): vo
 describe('the legacy documents', () => {
   test.each([
     ['/api', { kind: 'APIVersions', versions: ['v1'] }],
-    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apiextensions.k8s.io' }, { name: 'coordination.k8s.io' }, { name: 'blog.example.com', versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }], preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' } }] }],
+    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apiextensions.k8s.io' }, { name: 'coordination.k8s.io' }, { name: 'plugin.svc.run' }, { name: 'blog.example.com', versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }], preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' } }] }],
     ['/apis/blog.example.com', { kind: 'APIGroup', apiVersion: 'v1', name: 'blog.example.com', preferredVersion: { version: 'v1' } }],
     [
       '/apis/blog.example.com/v1',
@@ -44,7 +44,7 @@ describe('the legacy documents', () => {
         ],
       },
     ],
-    ['/api/v1', { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'namespaces', shortNames: ['ns'], namespaced: false }, { name: 'namespaces/status' }] }],
+    ['/api/v1', { kind: 'APIResourceList', groupVersion: 'v1', resources: [{ name: 'events', shortNames: ['ev'], namespaced: true }, { name: 'namespaces', shortNames: ['ns'], namespaced: false }, { name: 'namespaces/status' }] }],
   ])('%s', async (path, body) => {
     setModels();
     const answer = await server.get(path, { accept: 'application/json, */*' });
@@ -91,7 +91,7 @@ describe('the aggregated documents', () => {
   test('the core group is in /api alone, and has no name', async () => {
     setModels();
     const core = (await server.get('/api', { accept: kubectl })).json();
-    expect(core['items']).toMatchObject([{ metadata: {}, versions: [{ version: 'v1', resources: [{ resource: 'namespaces', scope: 'Cluster' }] }] }]);
+    expect(core['items']).toMatchObject([{ metadata: {}, versions: [{ version: 'v1', resources: [{ resource: 'events', scope: 'Namespaced' }, { resource: 'namespaces', scope: 'Cluster' }] }] }]);
     expect((await server.get('/apis', { accept: kubectl })).text).not.toContain('"namespaces"');
   });
 

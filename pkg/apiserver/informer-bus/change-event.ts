@@ -1,4 +1,4 @@
-import type { ApiObject } from '#pkg/apimachinery/index';
+import type { ApiObject, ComputedKeys } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 import type { SharedRepresentation } from '../registry/served-resource.ts';
 
@@ -15,6 +15,8 @@ export class ChangeEvent {
   readonly change: Change;
   private object: ApiObject | undefined;
   private oldObject: ApiObject | undefined;
+  private computed: ComputedKeys | undefined;
+  private oldComputed: ComputedKeys | undefined;
   private readonly currentTexts = new Map<BodyReader, SharedText>();
   private readonly previousTexts = new Map<BodyReader, SharedText>();
 
@@ -31,6 +33,19 @@ export class ChangeEvent {
     const { old } = this.change;
     if (old !== undefined) this.oldObject ??= JSON.parse(old.body) as ApiObject;
     return this.oldObject;
+  }
+
+  /** What functions computed for the object after the change, where any did. */
+  keys(): ComputedKeys | undefined {
+    const { keys } = this.change;
+    if (keys !== undefined) this.computed ??= JSON.parse(keys) as ComputedKeys;
+    return this.computed;
+  }
+
+  oldKeys(): ComputedKeys | undefined {
+    const keys = this.change.old?.keys;
+    if (keys !== undefined) this.oldComputed ??= JSON.parse(keys) as ComputedKeys;
+    return this.oldComputed;
   }
 
   /** The object after the change. */

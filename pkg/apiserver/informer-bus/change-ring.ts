@@ -1,7 +1,7 @@
 import type { Change } from '#pkg/storage/index';
 
 export interface ChangeRingLimits {
-  /** Bodies kept, in UTF-16 code units of both old and new. */
+  /** Bodies and computed keys kept, in UTF-16 code units of both old and new. */
   size: number;
   count: number;
 }
@@ -61,6 +61,6 @@ export class ChangeRing {
   }
 }
 
-function sizeOf(change: Change): number {
-  return change.body.length + (change.old?.body.length ?? 0);
+function sizeOf({ body, keys, old }: Change): number {
+  return body.length + (keys?.length ?? 0) + (old === undefined ? 0 : old.body.length + (old.keys?.length ?? 0));
 }

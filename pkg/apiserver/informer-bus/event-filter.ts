@@ -1,4 +1,4 @@
-import { compileSelector, type ApiObject, type Selector } from '#pkg/apimachinery/index';
+import { compileSelector, type Selector } from '#pkg/apimachinery/index';
 import type { ChangeEvent } from './change-event.ts';
 
 /** What a change is to one watcher; `state` says which side of it the watcher is shown. */
@@ -7,7 +7,7 @@ export type FilteredEvent = { type: 'ADDED' | 'MODIFIED' | 'DELETED'; state: 'cu
 /**
  * What a watcher with this namespace and selector hears of a change. An object that comes to match is ADDED; one that ceases to is DELETED
  * in its last matching state; one that is deleted is shown in its final state. Without a selector nothing is parsed.
- * Source: k8s.io/apiserver, watch cache.
+ * Throws KeyNotComputed where it asks for what was not computed at the time of the change. Source: k8s.io/apiserver, watch cache.
  */
 export function compileEventFilter(namespace: string | undefined, selector: Selector): (event: ChangeEvent) => FilteredEvent | undefined {
   const names = wantedNames(selector);
@@ -24,11 +24,11 @@ export function compileEventFilter(namespace: string | undefined, selector: Sele
 
 const eventTypes = { create: 'ADDED', update: 'MODIFIED', delete: 'DELETED' } as const;
 
-function transition(event: ChangeEvent, matches: (object: ApiObject) => boolean): FilteredEvent | undefined {
+function transition(event: ChangeEvent, matches: ReturnType<typeof compileSelector>): FilteredEvent | undefined {
   const old = event.parsedOld();
-  const before = old !== undefined && matches(old);
+  const before = old !== undefined && matches(old, event.oldKeys());
   if (event.change.type === 'delete') return before ? { type: 'DELETED', state: 'current' } : undefined;
-  const after = matches(event.parsed());
+  const after = matches(event.parsed(), event.keys());
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', state: 'current' };
   return before ? { type: 'DELETED', state: 'previous' } : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
-import { isStorageError, type Change, type ChangeFeed } from '#pkg/storage/index';
+import { isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
+import { isStorageError, type Change, type ChangeFeed, type Incarnation } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
 import { ChangeRing } from './change-ring.ts';
@@ -71,13 +71,14 @@ export class InformerBus {
 
   /**
    * Starts a watch; resolves when it is live. The sink hears everything after `after`, without gap or repetition, the first of it before this resolves.
-   * StatusError 410 where the history is gone, 504 where it is not yet made, 404 where the model has no place.
+   * StatusError 410 where the history is gone or lacks the keys that are asked for, 504 where it is not yet made, 404 where the model has no place, 503 where an index that is asked for is not ready.
    */
   async watch(request: BusWatchRequest): Promise<WatchStream> {
     await this.reach(request.after);
     const incarnation = await this.changes.incarnationOf(request.resource);
     if (incarnation === undefined) throw newUnknownPath();
     if (request.after < incarnation.replaces) throw tooOld(request.after, incarnation.replaces);
+    checkComputed(request, incarnation);
     const watcher = new Watcher({
       ...request,
       filter: compileEventFilter(request.namespace, request.selector),
@@ -88,7 +89,7 @@ export class InformerBus {
       return watcher;
     } catch (error) {
       watcher.stop();
-      throw error;
+      throw error instanceof KeyNotComputed ? tooOld(request.after, watcher.cursor) : error;
     }
   }
 
@@ -180,6 +181,16 @@ function firstPiece(changes: readonly Change[]): readonly Change[] {
     return i > 0 && size > replayPiece;
   });
   return end === -1 ? changes : changes.slice(0, end);
+}
+
+/** What is computed is known of changes since its index is ready, not of older ones. */
+function checkComputed({ selector, after }: BusWatchRequest, { computedSince }: Incarnation): void {
+  for (const { index } of selector.fields) {
+    if (!isComputedIndex(index)) continue;
+    const since = computedSince.get(index.computed.id);
+    if (since === undefined) throw newServiceUnavailable(`the index ${index.name} is not ready`, 5);
+    if (after < since) throw tooOld(after, since);
+  }
 }
 
 function tooOld(after: number, oldest: number): StatusError {

@@ -1,3 +1,4 @@
+import { KeyNotComputed } from '#pkg/apimachinery/index';
 import type { Change } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
@@ -42,20 +43,29 @@ export class Watcher implements WatchStream {
     this.detachers.push(detach);
   }
 
-  /** Takes history, in order, that reaches up to `upTo`. */
+  /** Takes history, in order, that reaches up to `upTo`. @throws KeyNotComputed; the cursor is then at the change that lacks it */
   replay(changes: readonly Change[], upTo: number): void {
     for (const change of changes) this.take(new ChangeEvent(change));
     this.position = Math.max(this.position, upTo);
   }
 
+  /** @throws KeyNotComputed before it is attached: history has not what is asked for, and never will. */
   take(event: ChangeEvent): void {
     if (this.over) return;
+    const before = this.cursor;
     this.position = Math.max(this.position, event.change.revision);
     const { filter, reader, sink, onSinkError } = this.options;
     try {
       const heard = filter(event);
       if (heard !== undefined) sink.event(heard.type, heard.state === 'current' ? event.current(reader) : event.previous(reader));
     } catch (error) {
+      if (error instanceof KeyNotComputed) {
+        if (this.liveCursor === undefined) throw error;
+        // The index it asks for is being made anew, or another release wrote: whoever resumes from here is told what to do.
+        this.position = before;
+        this.end('the definition of this resource was changed');
+        return;
+      }
       // One watcher's fault is never a brake on the others.
       onSinkError(error);
       this.end('the event could not be delivered');

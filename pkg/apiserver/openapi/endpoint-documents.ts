@@ -1,7 +1,5 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-
-/** Where an endpoint belongs in the reference: `console.api.<group>`, `uc.api.<group>`, or open to anyone. */
-export type EndpointAudience = 'console' | 'uc' | 'public';
+import type { EndpointAudience } from '#pkg/apis/index';
 
 /** What a plugin says of endpoints it has mounted. */
 export interface EndpointDocument {

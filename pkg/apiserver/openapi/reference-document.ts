@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { runAtOnce, type JsonObject, type Model, type ModelVersion, type SlicedWork } from '#pkg/apimachinery/index';
+import type { EndpointAudience } from '#pkg/apis/index';
 import type { ServedDocument } from '../discovery/answer-document.ts';
 import { newFragment, objectPieces, type DocumentFragment, type FragmentParts } from './document-fragment.ts';
-import { ownEndpoints, type EndpointAudience, type EndpointDocument } from './endpoint-documents.ts';
+import { ownEndpoints, type EndpointDocument } from './endpoint-documents.ts';
 import { schemaName } from './kubernetes-schema.ts';
 import { referenceComponents, referenceSharedSchemas } from './reference-components.ts';
 import { ReferenceOperations, tagName } from './reference-operations.ts';

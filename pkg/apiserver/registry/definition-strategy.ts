@@ -6,7 +6,9 @@ import { validatingStructuralSchema } from '../schema/structural-schema.ts';
 import type { DefinitionCatalog } from './definition-catalog.ts';
 import { cleanupFinalizer, ownConditions, terminatingCondition, withCondition } from './definition-conditions.ts';
 import type { DefinitionLock } from './definition-lock.ts';
+import { checkUnowned } from './definition-owner.ts';
 import type { DefinitionSettler } from './definition-settler.ts';
+import { indexKeysCauses, type KeyChecker } from './index-keys-check.ts';
 import type { WriteContext } from './served-resource.ts';
 import type { JsonApiObject, Strategy, WriteIntent } from './strategy.ts';
 
@@ -18,6 +20,8 @@ export interface DefinitionStrategyOptions {
   catalog: DefinitionCatalog;
   settler: DefinitionSettler;
   lock: DefinitionLock;
+  /** Undefined where no keys can be computed. */
+  keyChecker: KeyChecker | undefined;
 }
 
 /**
@@ -29,12 +33,14 @@ export class DefinitionStrategy implements Strategy {
   private readonly catalog: DefinitionCatalog;
   private readonly settler: DefinitionSettler;
   private readonly lock: DefinitionLock;
+  private readonly keyChecker: KeyChecker | undefined;
 
-  constructor({ store, catalog, settler, lock }: DefinitionStrategyOptions) {
+  constructor({ store, catalog, settler, lock, keyChecker }: DefinitionStrategyOptions) {
     this.store = store;
     this.catalog = catalog;
     this.settler = settler;
     this.lock = lock;
+    this.keyChecker = keyChecker;
   }
 
   prepareForCreate(object: JsonApiObject): void {
@@ -48,7 +54,8 @@ export class DefinitionStrategy implements Strategy {
     if (old.metadata.finalizers?.includes(cleanupFinalizer) === true) addCleanupFinalizer(object);
   }
 
-  prepareForDelete(object: JsonApiObject): void {
+  async prepareForDelete(object: JsonApiObject): Promise<void> {
+    await checkUnowned(this.store, object);
     if (!isDefinition(object) || !isEstablished(object)) return;
     addCleanupFinalizer(object);
     Object.assign(object, withCondition(object, terminatingCondition));
@@ -58,8 +65,9 @@ export class DefinitionStrategy implements Strategy {
     const found = await schemaCauses(object);
     const validateStructuralSchema = (_schema: JsonSchema, field: string): StatusCause[] => found.get(field) ?? [];
     const causes = validateDefinition(object, { validateStructuralSchema, ...(old === undefined ? {} : { old }) });
-    if (causes.length === 0 && isDefinition(object)) warnOfRules(object, write);
-    return causes;
+    if (causes.length > 0 || !isDefinition(object)) return causes;
+    warnOfRules(object, write);
+    return indexKeysCauses(object, old, this.keyChecker);
   }
 
   async commit(intent: WriteIntent, write: () => Promise<StoredObject>): Promise<StoredObject> {

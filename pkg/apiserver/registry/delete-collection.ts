@@ -1,4 +1,4 @@
-import { abortError, compileSelector, formatTimestamp, isFenceLost, isStatusError, type ApiObject } from '#pkg/apimachinery/index';
+import { abortError, compileSelector, formatTimestamp, isFenceLost, isStatusError, KeyNotComputed, newServiceUnavailable, type ApiObject, type ComputedKeys } from '#pkg/apimachinery/index';
 import { isStorageError, type ChunkPosition, type ObjectChunk, type StoredObject } from '#pkg/storage/index';
 import { deleteObject } from './delete-object.ts';
 import { listQuery } from './list-query.ts';
@@ -38,7 +38,7 @@ interface Turns {
 }
 
 async function* deleteTurns(context: ModelContext, { list, write, first, began }: Turns): AsyncGenerator<StoredObject[]> {
-  const options: DeletionOptions = { isMeant: compileSelector(list.selector), ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }) };
+  const options: DeletionOptions = { isMeant: meantBy(list), ...(list.propagationPolicy === undefined ? {} : { propagationPolicy: list.propagationPolicy }) };
   let chunk = first;
   let wanted = chunk.items;
   for (;;) {
@@ -50,6 +50,17 @@ async function* deleteTurns(context: ModelContext, { list, write, first, began }
     const isLater = chunk.revision !== first.revision;
     wanted = isLater ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began) : chunk.items;
   }
+}
+
+function meantBy({ selector }: ListRequest): NonNullable<DeleteRequest['isMeant']> {
+  const matches = compileSelector(selector);
+  return (object, { keys }) => {
+    try {
+      return matches(object, keys === undefined ? undefined : (JSON.parse(keys) as ComputedKeys));
+    } catch (error) {
+      throw error instanceof KeyNotComputed ? newServiceUnavailable('an index that the request asks for is being built', 5) : error;
+    }
+  };
 }
 
 async function readTurn({ store, resource }: ModelContext, list: ListRequest, after?: ChunkPosition): Promise<ObjectChunk> {

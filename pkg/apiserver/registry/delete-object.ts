@@ -33,10 +33,10 @@ async function deleteOnce(context: ModelContext, { key, preconditions, propagati
   const from = await store.get(resource, key);
   if (from === undefined) throw newNotFound(resource, key.name);
   const object = codec.toStored(codec.decode(from));
-  if (!isMeant(object)) throw newNotFound(resource, key.name);
+  if (!isMeant(object, from)) throw newNotFound(resource, key.name);
   checkPreconditions(context, preconditions, object.metadata);
   const isMarked = object.metadata.deletionTimestamp !== undefined;
-  if (!isMarked) strategy.prepareForDelete?.(object);
+  if (!isMarked) await strategy.prepareForDelete?.(object);
   const wasHeldBy = object.metadata.finalizers ?? [];
   await holdForDependents(context, { object, propagationPolicy, signal: write.signal });
   const { contentFinalizer } = strategy;

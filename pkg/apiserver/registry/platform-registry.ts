@@ -11,6 +11,7 @@ import { DefinitionStrategy } from './definition-strategy.ts';
 import { DefinitionTerminator } from './definition-terminator.ts';
 import { DependentFinder } from './dependent-finder.ts';
 import { InFlightClaims } from './in-flight-claims.ts';
+import type { KeyChecker } from './index-keys-check.ts';
 import { IndexWatch } from './index-watch.ts';
 import { ModelTable } from './model-table.ts';
 import { NameArbiter } from './name-arbiter.ts';
@@ -28,6 +29,8 @@ export interface PlatformRegistryOptions {
   /** Models that need no definition. Default: `builtinModels`. */
   builtins?: readonly Model[];
   watchObserver?: WatchObserver;
+  /** Looks at the functions of computed indexes before a definition is stored; without one, definitions that have such are refused. */
+  keyChecker?: KeyChecker;
 }
 
 /** Starts a registry; resolves when it serves every model there is. */
@@ -64,7 +67,7 @@ export class PlatformRegistry implements ModelRegistry {
   private isLoaded = false;
   private isReady = false;
 
-  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels, watchObserver }: PlatformRegistryOptions) {
+  constructor({ store, log, exactTotalLimit = 10_000, builtins = builtinModels, watchObserver, keyChecker }: PlatformRegistryOptions) {
     this.store = store;
     this.log = log;
     this.builtins = builtins;
@@ -75,7 +78,7 @@ export class PlatformRegistry implements ModelRegistry {
     const lock = new DefinitionLock(store);
     const settler = new DefinitionSettler(store, this.catalog);
     const strategies = new Map<Model, Strategy>([
-      [definitionModel, new DefinitionStrategy({ store, catalog: this.catalog, settler, lock })],
+      [definitionModel, new DefinitionStrategy({ store, catalog: this.catalog, settler, lock, keyChecker })],
       [namespaceModel, namespaceStrategy],
     ]);
     for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});

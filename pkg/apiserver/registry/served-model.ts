@@ -55,7 +55,7 @@ export class ServedModel {
     this.resource = groupResource(model);
     this.fromDefinition = fromDefinition;
     this.isTerminating = terminating;
-    const validators = new Map(model.versions.map((version) => [version.name, predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema)]));
+    const validators = validatorsOf(model, predecessor);
     const common = {
       ...house,
       model,
@@ -98,7 +98,8 @@ export class ServedModel {
     this.watches.end(reason);
   }
 
-  private validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
+  /** Of a version that is the same here. */
+  validatorOf({ name, schema }: ModelVersion): SchemaValidator | undefined {
     const known = this.versions.get(name);
     return known !== undefined && equalJson(asJson(known.version.schema), asJson(schema)) ? known.validator : undefined;
   }
@@ -120,6 +121,11 @@ export class ServedModel {
     const cause = { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' };
     return { detail: `unable to create new content in namespace ${namespace} because it is being terminated`, causes: [cause] };
   }
+}
+
+/** Not in the constructor: whatever a closure there uses is kept as long as the model, and so would be all models that came before it. */
+function validatorsOf({ versions }: Model, predecessor: ServedModel | undefined): Map<string, SchemaValidator> {
+  return new Map(versions.map((version) => [version.name, predecessor?.validatorOf(version) ?? compileSchemaValidator(version.schema)]));
 }
 
 /** Interfaces have no index signature; a schema is JSON all the same. */

@@ -1,6 +1,6 @@
 import type { ApiObject, Fence, GroupResource, JsonObject, Model, ModelVersion, ObjectKey, Selector, Sort, IndexDefinition } from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
-import type { ChunkPosition, IdempotencyClaim } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
 
 /** An object as a client of one version reads it: `text` is its JSON, resourceVersion included. */
 export interface Representation extends ObjectKey {
@@ -49,7 +49,7 @@ export interface DeleteRequest {
   preconditions: Preconditions;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   /** Is the object, as it is now, still meant? Otherwise it counts as not found. Default: it is. */
-  isMeant?: (object: ApiObject) => boolean;
+  isMeant?: (object: ApiObject, stored: StoredObject) => boolean;
 }
 
 /** A deletion is done, or waits for finalizers. */

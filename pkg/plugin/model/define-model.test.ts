@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Type } from 'typebox';
 import type { Client, ObjectList, Stored } from '#pkg/apimachinery/index';
 import { defineModel, type ObjectOf } from './define-model.ts';
-import { index, multiIndex, type ModelIndex } from './model-index.ts';
+import { computedIndex, index, multiIndex, type ModelIndex } from './model-index.ts';
 
 const names = { group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', singular: 'post' };
 
@@ -108,12 +108,27 @@ describe('defineModel', () => {
     ['a path that is none', {}, [index('spec..title')], /is no path: /],
     ['one name twice', {}, [index('spec.title'), index('spec.map.a', { name: 'spec.title' })], /Duplicate value: "spec.title"/],
     ['a built-in name', {}, [index('spec.title', { name: 'metadata.name' })], /exists already in every model/],
+    ['a computed key that is no name', {}, [computedIndex('words', { key: 'a b', type: 'integer' })], /must be the name of an exported function/],
+    ['several unique computed keys', {}, [computedIndex('words', { key: 'words', type: 'string', multi: true, unique: true })], /cannot be unique/],
     ['a name of the prototype', {}, [index('spec.constructor')], /cannot be part of a path/],
   ];
   test.each(refused)('refuses %s', (_case, changed, indexes, message) => {
     expect(() => defineModel({ ...names, ...changed, spec, indexes })).toThrow(TypeError);
     expect(() => defineModel({ ...names, ...changed, spec, indexes })).toThrow(message);
   });
+});
+
+test('computed keys are declared by the function’s name, without its text', () => {
+  const indexes = [computedIndex('words', { key: 'wordCount', type: 'integer' }), computedIndex('initials', { key: 'initials', type: 'string', multi: true, nullable: false }), computedIndex('title', { key: 'lower', type: 'string', unique: true })];
+  const { definition } = defineModel({ ...names, spec: Type.Object({ title: Type.String() }), indexes });
+  expect(definition.spec.versions[0]).toMatchObject({
+    indexes: [
+      { name: 'words', key: 'wordCount', type: 'integer' },
+      { name: 'initials', key: 'initials', type: 'string', multi: true, nullable: false },
+      { name: 'title', key: 'lower', type: 'string', unique: true },
+    ],
+  });
+  expect(definition.spec.versions[0]).not.toHaveProperty('indexKeys');
 });
 
 /** Never called: tsc is what checks it. */

@@ -2,6 +2,7 @@ import type { Static, TObject } from 'typebox';
 import type { ApiObject, JsonSchema, PrinterColumn, ResourceType } from '#pkg/apimachinery/index';
 import { defaultDefinition, validateDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { convertSchema } from './convert-schema.ts';
+import { withIndexKeys } from './index-keys.ts';
 import { declareIndex, type ModelIndex } from './model-index.ts';
 
 export interface ModelOptions<Spec extends TObject, Status extends TObject> {
@@ -46,7 +47,7 @@ export function defineModel<Spec extends TObject, Status extends TObject = never
 ): DefinedModel<Static<Spec>, [Status] extends [never] ? never : Static<Status>> {
   const { group, version, kind, plural, namespaced = false, status } = options;
   const definition = definitionOf(options);
-  const causes = validateDefinition(defaultDefinition(definition), { validateStructuralSchema: () => [] });
+  const causes = validateDefinition(defaultDefinition(withIndexKeys(definition, '')), { validateStructuralSchema: () => [] });
   if (causes.length > 0) throw new TypeError(`the model ${kind} cannot be: ${causes.map(({ field = '', message }) => `${field}: ${message}`).join('; ')}`);
   return Object.freeze({ group, version, kind, plural, namespaced, hasStatusSubresource: status !== undefined, definition });
 }

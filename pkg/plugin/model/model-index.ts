@@ -1,9 +1,20 @@
 import { parseIndexPath, type IndexPathSegment, type IndexType, type JsonSchema } from '#pkg/apimachinery/index';
 import type { DeclaredIndex } from '#pkg/apis/index';
 
-/** A field that lists may select by; what `index` and `multiIndex` give. */
-export interface ModelIndex {
+/** What lists may select by: a field, as `index` and `multiIndex` give it, or what a function computes, as `computedIndex` does. */
+export type ModelIndex = FieldIndex | ComputedModelIndex;
+
+export interface FieldIndex {
   readonly path: string;
+  readonly name: string;
+  readonly multi: boolean;
+  readonly unique: boolean;
+  readonly nullable: boolean;
+}
+
+export interface ComputedModelIndex {
+  readonly key: string;
+  readonly type: IndexType;
   readonly name: string;
   readonly multi: boolean;
   readonly unique: boolean;
@@ -22,18 +33,42 @@ export interface IndexOptions extends MultiIndexOptions {
   nullable?: boolean;
 }
 
+export interface ComputedIndexOptions {
+  /** The function, as the plugin's `index-keys.ts` exports it. */
+  key: string;
+  /** Of what it returns; a date is RFC 3339 text or a Date. */
+  type: IndexType;
+  /** It returns a list (or a Set), of which a list selects by containment. Default false. */
+  multi?: boolean;
+  /** No two objects of the model have the same key: 409. Not with `multi`. Default false. */
+  unique?: boolean;
+  /** May it return null? Default true; otherwise 422. */
+  nullable?: boolean;
+}
+
 /** An index of one value: `index('spec.slug', { unique: true })`. Its type is the field's; a text of format date or date-time is a date. */
-export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): ModelIndex {
+export function index(path: string, { name = path, unique = false, nullable = true }: IndexOptions = {}): FieldIndex {
   return { path, name, multi: false, unique, nullable };
 }
 
 /** An index of several values, which a list selects by containment: `multiIndex('spec.tags[*]')`. */
-export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: MultiIndexOptions = {}): ModelIndex {
+export function multiIndex(path: string, { name = path.replaceAll('[*]', '') }: MultiIndexOptions = {}): FieldIndex {
   return { path, name, multi: true, unique: false, nullable: true };
 }
 
+/**
+ * An index of what a pure function makes of an object: `computedIndex('spec-word-count', { key: 'wordCount', type: 'integer' })`. The function is
+ * exported by `index-keys.ts`, a module that imports nothing of the platform; servers run it whenever an object is written. See docs/models.md.
+ */
+export function computedIndex(name: string, { key, type, multi = false, unique = false, nullable = true }: ComputedIndexOptions): ComputedModelIndex {
+  return { key, type, name, multi, unique, nullable };
+}
+
 /** As the definition declares it. @throws TypeError that names the path, where it leads to no plain field of `schema` */
-export function declareIndex({ path, name, multi, unique, nullable }: ModelIndex, schema: JsonSchema): DeclaredIndex {
+export function declareIndex(declared: ModelIndex, schema: JsonSchema): DeclaredIndex {
+  const { name, multi, unique, nullable } = declared;
+  if ('key' in declared) return { name, key: declared.key, type: declared.type, ...(multi ? { multi } : {}), ...(unique ? { unique } : {}), ...(nullable ? {} : { nullable }) };
+  const { path } = declared;
   const type = indexTypeAt(path, schema);
   const lists = path.includes('[*]');
   if (multi !== lists) throw newIndexError(path, lists ? 'leads to several values, which multiIndex takes' : "leads to one value; several need a '[*]', or index");

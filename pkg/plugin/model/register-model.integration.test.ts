@@ -4,7 +4,7 @@ import type { Client } from '#pkg/apimachinery/index';
 import { definitionType } from '#pkg/apis/index';
 import { FaultyClient, startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { defineModel, type DefinedModel, type ObjectOf } from './define-model.ts';
-import { index, multiIndex, type ModelIndex } from './model-index.ts';
+import { computedIndex, index, multiIndex, type ModelIndex } from './model-index.ts';
 import { registerModel } from './register-model.ts';
 
 let env: TestEnv;
@@ -39,6 +39,25 @@ test('a model in code is served when the call returns: typed, validated, indexed
   expect(await namesOf('spec.slug=b')).toEqual(['b']);
   const patched = await client.patchStatus(Post, { namespace: '', name: 'a' }, { type: 'merge', patch: { status: { words: 3 } } });
   expect([patched.status?.words, patched.metadata.generation]).toEqual([3, created.metadata.generation]);
+});
+
+test('computed indexes come with the text of their functions, which stands for those of older versions too', async () => {
+  const model = named('essays', 'Essay');
+  const first = defineModel({ ...model, spec: Type.Object({ text: Type.String() }), indexes: [computedIndex('words', { key: 'wordCount', type: 'integer' })] });
+  await expect(registerModel(client, first)).rejects.toThrow(new TypeError('the model essays.code.example.com has computed indexes (words), and indexKeys, the text of their functions, was not given'));
+  const text = (separator: string): string => `var indexKeys = { wordCount: (o) => o.spec.text.split('${separator}').length };`;
+  await expect(registerModel(client, first, { indexKeys: 'var indexKeys = {};' })).rejects.toMatchObject({ code: 422 });
+  await registerModel(client, first, { indexKeys: text(' ') });
+  await client.create(first, { apiVersion: 'code.example.com/v1', kind: 'Essay', metadata: { name: 'a' }, spec: { text: 'a b-c' } });
+  expect((await client.list(first, { fieldSelector: 'words=2' })).items).toHaveLength(1);
+  const second = defineModel({ ...model, version: 'v2', spec: Type.Object({ text: Type.String() }), indexes: [computedIndex('words', { key: 'wordCount', type: 'integer' })] });
+  const { metadata, spec: stored } = await registerModel(client, second, { indexKeys: text('-') });
+  expect(stored.versions.map(({ name, indexKeys }) => [name, indexKeys])).toEqual([['v1', text('-')], ['v2', text('-')]]);
+  await untilIndexed('essays.code.example.com', metadata.resourceVersion);
+  await client.create(second, { apiVersion: 'code.example.com/v2', kind: 'Essay', metadata: { name: 'b' }, spec: { text: 'a-b-c' } });
+  expect((await client.list(second, { fieldSelector: 'words=2' })).items.map(({ metadata: { name } }) => name)).toEqual(['a']);
+  const again = await registerModel(client, second, { indexKeys: text('-') });
+  expect(again.spec).toEqual(stored);
 });
 
 describe('registering again', () => {

@@ -1,12 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isSameJson, isStatusError, newTimeout, StatusError, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
-import { defaultDefinition, definitionType, isEstablished, pluginLabel, type CustomResourceDefinition, type DefinitionSpec } from '#pkg/apis/index';
+import { abortError, isSameJson, isStatusError, StatusError, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
+import { defaultDefinition, definitionType, isEstablished, pluginLabel, type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
+import { withinTime } from '../time-limit.ts';
 import type { DefinedModel } from './define-model.ts';
+import { computedIndexes, withIndexKeys } from './index-keys.ts';
+import { versionsServedBefore, withoutServedBefore } from './served-versions.ts';
 
 export interface RegisterOptions {
   /** The plugin that the model belongs to. A definition of another's is left alone, and is 409; one that belongs to none is taken. */
   plugin?: string;
+  /** The text that defines the global `indexKeys`, for a model with computed indexes: the plugin's `index-keys.ts`, bundled. */
+  indexKeys?: string;
   /** Default 30 000; then it is 504. */
   timeoutMs?: number;
   signal?: AbortSignal;
@@ -29,26 +34,20 @@ class ModelRefusedError extends StatusError {
  * several processes at once; what fails for now is tried again. The code speaks for its version, which becomes the storage version, and for
  * the names; other versions stay. Indexes may still be being built: the definition's condition `IndexesReady` tells.
  * @param client not a cached one
+ * @throws TypeError for a model with computed indexes without `indexKeys`
  * @throws StatusError 409 that names who has one of the names, or the model, 422 for a change the server refuses, 504 past the time
  */
-export async function registerModel(client: DefinitionClient, { definition }: DefinedModel, { plugin, timeoutMs = 30_000, signal }: RegisterOptions = {}): Promise<Stored<CustomResourceDefinition>> {
-  const wanted = plugin === undefined ? definition : { ...definition, metadata: { ...definition.metadata, labels: { [pluginLabel]: plugin } } };
-  const limit = new AbortController();
-  const giveUp = (): void => limit.abort(signal?.reason);
+export async function registerModel(client: DefinitionClient, { definition }: Pick<DefinedModel, 'definition'>, { plugin, indexKeys, timeoutMs = 30_000, signal }: RegisterOptions = {}): Promise<Stored<CustomResourceDefinition>> {
+  const computed = computedIndexes(definition);
+  if (computed.length > 0 && indexKeys === undefined) throw new TypeError(`the model ${definition.metadata.name} has computed indexes (${computed.join(', ')}), and indexKeys, the text of their functions, was not given`);
+  const complete = indexKeys === undefined ? definition : withIndexKeys(definition, indexKeys);
+  const wanted = plugin === undefined ? complete : { ...complete, metadata: { ...complete.metadata, labels: { [pluginLabel]: plugin } } };
   let last = '';
-  const timer = setTimeout(() => limit.abort(newTimeout(`the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`)), timeoutMs);
-  signal?.addEventListener('abort', giveUp, { once: true });
-  if (signal?.aborted === true) giveUp();
-  try {
-    return await settle(client, wanted, limit.signal, (error) => {
-      last = `; at last: ${error.message}`;
-    });
-  } catch (error) {
-    throw limit.signal.aborted ? abortError(limit.signal) : error;
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', giveUp);
-  }
+  const failed = (error: StatusError): void => {
+    last = `; at last: ${error.message}`;
+  };
+  const message = (): string => `the model ${definition.metadata.name} was not served within ${timeoutMs} ms${last}`;
+  return withinTime({ timeoutMs, signal, message }, (limit) => settle(client, wanted, limit, failed));
 }
 
 /** Looks, writes what differs, and looks again, until the server has decided. */
@@ -82,16 +81,25 @@ async function writeDefinition(client: DefinitionClient, wanted: CustomResourceD
   const owner = stored.metadata.labels?.[pluginLabel];
   if (owner !== undefined && owner !== wanted.metadata.labels?.[pluginLabel]) throw new ModelRefusedError(`the model ${name} belongs to the plugin ${owner}`);
   const labels = { ...stored.metadata.labels, ...wanted.metadata.labels };
-  const spec = wantedSpec(wanted, stored.spec);
-  if (isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) && isSameJson(labels, stored.metadata.labels ?? {})) return stored;
-  return client.update(definitionType, { ...stored, metadata: { ...stored.metadata, labels }, spec }, { signal });
+  const spec = wantedSpec(wanted, stored);
+  const metadata = withoutServedBefore(stored.metadata);
+  const isSame = isSameJson(spec as unknown as JsonObject, stored.spec as unknown as JsonObject) && isSameJson(labels, stored.metadata.labels ?? {});
+  if (isSame && metadata === stored.metadata) return stored;
+  return client.update(definitionType, { ...stored, metadata: { ...metadata, labels }, spec }, { signal });
 }
 
-/** What the code declares, beside the versions that only the stored definition has: objects may be stored in them. */
-function wantedSpec(definition: CustomResourceDefinition, stored: DefinitionSpec): DefinitionSpec {
+/**
+ * What the code declares, beside the versions that only the stored definition has: objects may be stored in them, and those that were served
+ * when it was unregistered are served again.
+ */
+function wantedSpec(definition: CustomResourceDefinition, stored: CustomResourceDefinition): DefinitionSpec {
   const { spec } = defaultDefinition(definition);
   const [own] = spec.versions;
-  const versions = stored.versions.map((version) => (version.name === own?.name ? own : { ...version, storage: false }));
+  const before = versionsServedBefore(stored.metadata);
+  // One text for all of them: the functions are the code's, whichever version an index is declared in.
+  const keysOf = ({ indexKeys }: DefinitionVersion): Pick<DefinitionVersion, 'indexKeys'> => (indexKeys === undefined || own?.indexKeys === undefined ? {} : { indexKeys: own.indexKeys });
+  const kept = (version: DefinitionVersion): DefinitionVersion => ({ ...version, ...keysOf(version), storage: false, served: version.served || before.has(version.name) });
+  const versions = stored.spec.versions.map((version) => (version.name === own?.name ? own : kept(version)));
   return { ...spec, versions: own === undefined || versions.includes(own) ? versions : [...versions, own] };
 }
 

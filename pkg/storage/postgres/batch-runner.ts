@@ -7,6 +7,7 @@ import type { BatchReport, StoreObserver } from '../store-observer.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
 import { classifyFailure, violatedConstraint } from './database-failure.ts';
 import { fenceLost } from './lease-fence.ts';
+import { withKeys } from './change-rows.ts';
 import { changeTypes, type Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
 import type { Peers } from './peers.ts';
@@ -231,8 +232,8 @@ function keyOf({ table, namespace, name }: Operation): string {
 }
 
 function changeOf(operation: Operation, revision: number): Change {
-  const { table, type, namespace, name, body, fingerprint, from } = operation;
-  return {
+  const { table, type, namespace, name, body, fingerprint, from, computed } = operation;
+  const change: Change = {
     revision,
     modelId: table.id,
     type: changeTypes[type],
@@ -242,4 +243,5 @@ function changeOf(operation: Operation, revision: number): Change {
     fingerprint,
     ...(from === undefined ? {} : { old: { revision: from.revision, body: from.body, fingerprint: from.fingerprint } }),
   };
+  return computed === undefined ? change : withKeys(change, computed.text, computed.oldText);
 }

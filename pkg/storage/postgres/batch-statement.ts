@@ -77,11 +77,14 @@ class StatementBuilder {
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
   readonly #fence: Fence | undefined;
+  /** Does the log get computed keys? */
+  readonly #computes: boolean;
 
   constructor(operations: readonly Operation[], mark: BatchMark) {
     this.#operations = operations;
     this.#groups = groupByTable(operations);
     this.#mark = mark;
+    this.#computes = this.#groups.some(({ table }) => table.computed !== undefined);
     this.#fence = operations.find(({ fence }) => fence !== undefined)?.fence;
   }
 
@@ -98,7 +101,7 @@ class StatementBuilder {
       `checked AS MATERIALIZED (SELECT platform.shapes_match(${models}, ${shapes}) AS ok${this.#fenceCheck()} FROM locked)`,
       ...groups.flatMap((group) => group.writes),
       `written AS MATERIALIZED (${union((group) => group.written)})`,
-      `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch) ` +
+      `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${this.#computes ? ', old_keys, new_keys' : ''}) ` +
         `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
       ...this.#claimParts(),
       ...this.#notifyParts(),
@@ -119,7 +122,7 @@ class StatementBuilder {
     const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
     const m = tableName(table);
     const key = 'm.namespace = n.namespace AND m.name = n.name';
-    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...table.columns.map(({ name }) => name)].join(', ');
+    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']), ...table.columns.map(({ name }) => name)].join(', ');
     const columns = table.columns.map(({ name }) => `, ${name}`).join('');
     const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
     const ready = `${held}.expected = ${held}.found`;
@@ -139,8 +142,11 @@ class StatementBuilder {
       ...(kinds.has('C') ? [`SELECT ${names}, NULL::bigint AS found, NULL::text AS old_body, NULL::text AS old_fingerprint FROM ${input} WHERE op = 'C'`] : []),
     ].join(' UNION ALL ');
     parts.writes.push(`${numbered} AS MATERIALIZED (SELECT r.*, nextval('platform.revision') AS rev FROM (SELECT * FROM (${from}) u ORDER BY i) r, checked WHERE checked.ok${this.#fence === undefined ? '' : ' AND (checked.holds OR NOT r.fenced)'})`);
+    const isComputed = table.computed !== undefined;
+    const logged = !this.#computes ? '' : isComputed ? ', n.old_keys, n.new_keys' : ', NULL::text, NULL::text';
+    const keysSize = isComputed ? ' + coalesce(octet_length(n.old_keys), 0) + coalesce(octet_length(n.new_keys), 0)' : '';
     parts.log = (batch) => [
-      `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0), ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch} ` +
+      `SELECT n.rev, octet_length(n.body) + coalesce(octet_length(n.old_body), 0)${keysSize}, ${table.id}, n.op, n.namespace, n.name, n.found, n.old_body, n.old_fingerprint, n.body, n.fingerprint, ${batch}${logged} ` +
         `FROM ${numbered} n WHERE ${isIn('n.rev', 'written')}`,
     ];
     if (kinds.has('C')) {
@@ -170,7 +176,7 @@ class StatementBuilder {
 
   /** One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to send. */
   #input(group: Group): string {
-    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...group.table.columns.map(columnParameter)];
+    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...(group.table.computed === undefined ? [] : computedParameters), ...group.table.columns.map(columnParameter)];
     if (this.#operations.length === 1) {
       const { operation, position } = group.operations[0]!;
       return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
@@ -239,6 +245,11 @@ const fixedParameters: Parameter[] = [
 ];
 
 const fencedParameter: Parameter = { column: 'fenced', type: 'boolean', value: (operation) => operation.fence !== undefined };
+
+const computedParameters: Parameter[] = [
+  { column: 'old_keys', type: 'text', value: (operation) => operation.computed?.oldText ?? null },
+  { column: 'new_keys', type: 'text', value: (operation) => operation.computed?.text ?? null },
+];
 
 function arrayOf(parameter: Parameter, { operations }: Group): unknown {
   const values = operations.map(({ operation, position }) => parameter.value(operation, position));

@@ -9,6 +9,7 @@ import type { BatchSink } from './batch-runner.ts';
 import { changeFromRow, markOf, readAll, readModel, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
+import type { Table } from './table.ts';
 import type { TableCatalog } from './table-catalog.ts';
 import { translated } from './translate-error.ts';
 
@@ -136,7 +137,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   async incarnationOf(resource: GroupResource): Promise<Incarnation | undefined> {
     this.#options.catalog.forget(resource);
     const table = await translated(this.#options.catalog.find(resource));
-    return table === undefined ? undefined : { modelId: table.id, replaces: table.replaces };
+    return table === undefined ? undefined : { modelId: table.id, replaces: table.replaces, computedSince: computedSince(table) };
   }
 
   committed(first: number, last: number, changes: readonly Change[], batch: string): void {
@@ -253,4 +254,8 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#waiters.add(wake);
     });
   }
+}
+
+function computedSince({ computed = [] }: Table): ReadonlyMap<string, number> {
+  return new Map(computed.flatMap(({ index, state, since }) => (state === 'ready' && since !== undefined ? [[index.computed.id, since]] : [])));
 }

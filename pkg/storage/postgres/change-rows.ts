@@ -6,7 +6,7 @@ export const readRows = 1000;
 /** Bodies read at a time, in bytes; a single larger row comes alone. */
 const readBytes = 4 * 1024 * 1024;
 
-const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, extract(epoch FROM at)::float8 AS written';
+const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, old_keys, new_keys, extract(epoch FROM at)::float8 AS written';
 /** What tells a row from another one of the same revision, in a history that took another course. */
 export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 
@@ -51,6 +51,8 @@ export interface LogRow {
   old_fingerprint: string | null;
   new: string | null;
   new_fingerprint: string | null;
+  old_keys: string | null;
+  new_keys: string | null;
   /** Seconds. */
   written: number | null;
 }
@@ -63,17 +65,22 @@ export function timeOf(row: LogRow): number {
 /** Empty for the header row, and for a marker, which is no object's change. */
 export function changeFromRow(row: LogRow): Change[] {
   if (row.rev === null || row.type === 'M') return [];
-  const { namespace, name } = row;
-  return [
-    {
-      revision: Number(row.rev),
-      modelId: row.model,
-      type: changeTypes[row.type],
-      namespace,
-      name,
-      body: row.new ?? '',
-      fingerprint: row.new_fingerprint ?? '',
-      ...(row.prev === null ? {} : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
-    },
-  ];
+  const { namespace, name, old_keys, new_keys } = row;
+  const change: Change = {
+    revision: Number(row.rev),
+    modelId: row.model,
+    type: changeTypes[row.type],
+    namespace,
+    name,
+    body: row.new ?? '',
+    fingerprint: row.new_fingerprint ?? '',
+    ...(row.prev === null ? {} : { old: { revision: Number(row.prev), body: row.old ?? '', fingerprint: row.old_fingerprint ?? '' } }),
+  };
+  return [old_keys === null && new_keys === null ? change : withKeys(change, new_keys, old_keys)];
+}
+
+/** The change with what functions computed for it: texts of ComputedKeys. */
+export function withKeys(change: Change, keys: string | null, oldKeys: string | null): Change {
+  const { old } = change;
+  return { ...change, ...(keys === null ? {} : { keys }), ...(old === undefined || oldKeys === null ? {} : { old: { ...old, keys: oldKeys } }) };
 }

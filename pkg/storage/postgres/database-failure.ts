@@ -40,6 +40,11 @@ export function isStaleTable(error: unknown): boolean {
   return classifyFailure(error) === 'stale';
 }
 
+/** Has a table had more columns than PostgreSQL allows, dropped ones included? */
+export function isTooManyColumns(error: unknown): boolean {
+  return (error as PostgresError).code === '54011';
+}
+
 export function isStatementTimeout(error: unknown): boolean {
   return (error as PostgresError).code === '57014';
 }

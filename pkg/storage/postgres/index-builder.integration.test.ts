@@ -3,7 +3,8 @@ import { parseFieldSelector } from '#pkg/apimachinery/index';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import type { IndexState } from '../store.ts';
-import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../storetest/sample-model.ts';
+import { sampleKeyEvaluator } from '../storetest/sample-key-evaluator.ts';
+import { computedModel, createOf, resourceOf, sampleModel, sampleObject, widgetIndexes, type StoreModel } from '../storetest/sample-model.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 const model = sampleModel('indexed', { indexes: [] });
@@ -16,7 +17,7 @@ let store: PostgresStore;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
-  store = await PostgresStore.open({ database, log: silentLog });
+  store = await PostgresStore.open({ database, log: silentLog, keyEvaluator: sampleKeyEvaluator });
   await store.ensureModel(model);
   const write = (i: number) => store.write(createOf(model, sampleObject(`o-${i}`, { spec: { slug: `s${i}`, owner: i % 2 === 0 ? 'even' : 'odd', tags: [`t${i % 3}`], text: 'x'.repeat(i % 50 === 0 ? 500_000 : 10) } })));
   await Promise.all(Array.from({ length: 600 }, (_, i) => write(i)));
@@ -28,9 +29,9 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-async function settled(of: PostgresStore): Promise<IndexState[]> {
+async function settled(of: PostgresStore, indexed: StoreModel = model): Promise<IndexState[]> {
   for (;;) {
-    const states = await of.indexStates(resource);
+    const states = await of.indexStates(resourceOf(indexed));
     if (states.every(({ state }) => state !== 'building')) return states;
     await new Promise(setImmediate);
   }
@@ -62,4 +63,54 @@ test('an index that was finished when its builder died is kept, and one that was
   const after = await oids();
   expect(after[0]).toEqual(before[0]);
   expect(after[1]).not.toEqual(before[1]);
+});
+
+/** The model's functions as of one edit of their script. */
+function edited(edit: number): StoreModel {
+  const result = `(o) => 'v' + (o.spec.n + ${edit})`;
+  return computedModel('edited', { one: result, several: `(o) => [(${result})(o)]` }, [{ name: 'one', key: 'one', unique: true }, { name: 'several', key: 'several', multi: true }]);
+}
+
+async function found(of: StoreModel, field: string): Promise<string[]> {
+  const { items } = await store.page(resourceOf(of), { selector: { labels: [], fields: parseFieldSelector([field], of.indexes) }, sort: [], page: 1, size: 10, exactTotal: false, exactTotalLimit: 10 });
+  return items.map(({ name }) => name);
+}
+
+test('a script can be changed any number of times: what it computes is computed anew in the columns there are', async () => {
+  const first = edited(0);
+  await store.ensureModel(first);
+  for (const n of [1, 2, 3]) await store.write(createOf(first, sampleObject(`o-${n}`, { spec: { n } })));
+  for (const edit of [1, 2, 3]) {
+    await store.ensureModel(edited(edit));
+    expect((await settled(store, edited(edit))).map(({ state }) => state)).toEqual(['ready', 'ready']);
+    expect([await found(edited(edit), `one=v${edit + 1}`), await found(edited(edit), `several=v${edit + 2}`)]).toEqual([['o-1'], ['o-2']]);
+  }
+  const { rows } = await database.pool.query("SELECT attname FROM pg_attribute JOIN platform.models ON attrelid = ('platform.m_' || id)::regclass WHERE resource = 'edited' AND (attisdropped OR attname LIKE 'i\\_%') ORDER BY attname");
+  expect(rows).toEqual([{ attname: 'i_7' }, { attname: 'i_8' }]);
+});
+
+test('while keys are computed anew, those of before are neither found nor clashed with', async () => {
+  const fourth = edited(4);
+  const builder = await database.pool.connect();
+  try {
+    await builder.query("SELECT pg_advisory_lock(817, id) FROM platform.models WHERE resource = 'edited'");
+    await store.ensureModel(fourth);
+    await expect(found(fourth, 'one=v5')).rejects.toMatchObject({ code: 'IndexNotReady' });
+    await expect(found(edited(3), 'one=v4')).rejects.toMatchObject({ code: 'IndexNotReady' });
+    // Its key is what the key of another was.
+    const object = sampleObject('o-0', { spec: { n: 0 } });
+    await store.write(createOf(fourth, object), { dryRun: true });
+    await store.write(createOf(fourth, object));
+  } finally {
+    await builder.query('SELECT pg_advisory_unlock_all()');
+    builder.release();
+  }
+  await settled(store, fourth);
+  expect(await found(fourth, 'one>=v0')).toEqual(['o-0', 'o-1', 'o-2', 'o-3']);
+  await expect(store.write(createOf(fourth, sampleObject('o-9', { spec: { n: 3 } })))).rejects.toMatchObject({ code: 'UniqueClash', index: 'one' });
+});
+
+test('a table that takes no more columns says so', async () => {
+  const indexes = Array.from({ length: 1600 }, (_, i) => ({ ...owner, name: `x${i}` }));
+  await expect(store.ensureModel(sampleModel('wide', { indexes }))).rejects.toMatchObject({ code: 'InvalidKey', causes: [{ message: expect.stringMatching(/takes no more columns/) }] });
 });

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Database, Log } from '#pkg/database/index';
-import { extractIndexKeys, formatGroupResource, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
+import { extractIndexKeys, formatGroupResource, isComputedIndex, type ApiObject, type GroupResource, type IndexKey } from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
 import { isStaleTable, violatedConstraint } from './database-failure.ts';
+import type { KeyComputer } from './key-computer.ts';
 import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
 import { SessionLock } from './session-lock.ts';
 import { createIndexTexts, type TableDefiner } from './table-definer.ts';
@@ -24,15 +25,17 @@ export class IndexBuilder {
   readonly #pool: Pool;
   readonly #definer: TableDefiner;
   readonly #catalog: TableCatalog;
+  readonly #computer: KeyComputer;
   readonly #log: Log;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(options: { database: Database; pool: Pool; definer: TableDefiner; catalog: TableCatalog; log: Log }) {
+  constructor(options: { database: Database; pool: Pool; definer: TableDefiner; catalog: TableCatalog; computer: KeyComputer; log: Log }) {
     this.#database = options.database;
     this.#pool = options.pool;
     this.#definer = options.definer;
     this.#catalog = options.catalog;
+    this.#computer = options.computer;
     this.#log = options.log;
   }
 
@@ -122,8 +125,7 @@ export class IndexBuilder {
   }
 
   async #build(lock: SessionLock, table: Table, column: Column): Promise<void> {
-    await this.#fill(lock, table, column);
-    let message: string | undefined;
+    let message = await this.#fill(lock, table, column);
     for (const text of createIndexTexts(table, column, true)) {
       message ??= await this.#cancellable(lock, () => createIndex(lock, text, this.#stopping.signal));
     }
@@ -133,28 +135,45 @@ export class IndexBuilder {
     );
   }
 
-  /** Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it already. */
-  async #fill(lock: SessionLock, table: Table, column: Column): Promise<void> {
+  /** Fills a column for rows written before it was there; a row written since, or by a run that was cut off, has it already. Answers why an object's keys cannot be computed. */
+  async #fill(lock: SessionLock, table: Table, column: Column): Promise<string | undefined> {
     let after = { namespace: '', name: '' };
     for (;;) {
       this.#stopping.signal.throwIfAborted();
       lock.lost.throwIfAborted();
-      const { rows } = await this.#pool.query<{ namespace: string; name: string; rev: string; body: string }>(
-        `SELECT namespace, name, rev, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY namespace, name) - octet_length(body) AS before FROM (` +
-          `SELECT namespace, name, rev, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}) step) sized ` +
+      const { rows } = await this.#pool.query<FillRow>(
+        `SELECT namespace, name, rev, terminating, body FROM (SELECT *, sum(octet_length(body)) OVER (ORDER BY namespace, name) - octet_length(body) AS before FROM (` +
+          `SELECT namespace, name, rev, deleted IS NOT NULL AS terminating, body FROM ${tableName(table)} WHERE (namespace, name) > ($1, $2) ORDER BY namespace, name LIMIT ${stepRows}) step) sized ` +
           `WHERE before < ${stepBytes} ORDER BY namespace, name`,
         [after.namespace, after.name],
       );
-      if (rows.length === 0) return;
-      await this.#fillRows(table, column, rows);
+      if (rows.length === 0) return undefined;
+      const { keys, faults } = await this.#keysOf(table, column, rows);
+      await this.#fillRows(table, column, rows, keys);
+      for (const fault of faults) if (await this.#isPresent(table, fault)) return `the function fails for ${[fault.namespace, fault.name].filter((part) => part !== '').join('/')}`;
       after = rows.at(-1)!;
     }
   }
 
-  async #fillRows(table: Table, { name, index }: Column, rows: readonly { namespace: string; name: string; rev: string; body: string }[]): Promise<void> {
+  /** A value that the index cannot hold counts as none. Faults are the objects that a function fails for, but for those on their way out: its words are not for whoever reads definitions. */
+  async #keysOf(table: Table, { index, ...column }: Column, rows: readonly FillRow[]): Promise<{ keys: IndexKey[]; faults: FillRow[] }> {
+    if (!isComputedIndex(index)) return { keys: rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!), faults: [] };
+    const computed = await this.#computer.ofBodies(table, [{ index, ...column }], rows.map(({ body }) => body));
+    // Another replica declared something else: the next round begins with that.
+    if (computed === undefined) throw new Error('the functions of this index are others by now');
+    const faults = rows.filter((row, i) => !row.terminating && computed[i]!.isFault);
+    return { keys: computed.map(({ keys }) => keys[index.computed.id]!), faults };
+  }
+
+  /** Is the row still what it was? What has been written since was judged when it was. */
+  async #isPresent(table: Table, { namespace, name, rev }: FillRow): Promise<boolean> {
+    const { rows } = await this.#pool.query(`SELECT FROM ${tableName(table)} WHERE namespace = $1 AND name = $2 AND rev = $3`, [namespace, name, rev]);
+    return rows.length > 0;
+  }
+
+  async #fillRows(table: Table, { name, index }: Column, rows: readonly FillRow[], keys: readonly IndexKey[]): Promise<void> {
     const type = sqlType(index);
     const isDate = index.type === 'date';
-    const keys = rows.map((row) => extractIndexKeys([index], JSON.parse(row.body) as ApiObject).keys[0]!);
     const filled = `held.value${index.multi ? `::${type}[]` : ''}`;
     const values = keys.map((key) => (Array.isArray(key) ? arrayLiteral(key.map((value) => String(toSqlValue(value, isDate)))) : index.multi ? '{}' : toSqlValue(key, isDate)));
     await this.#pool.query(
@@ -199,6 +218,14 @@ export class IndexBuilder {
       if (!isStaleTable(error)) throw error;
     }
   }
+}
+
+interface FillRow {
+  namespace: string;
+  name: string;
+  rev: string;
+  terminating: boolean;
+  body: string;
 }
 
 function finished({ name, index }: Column, message: string | undefined): Column {

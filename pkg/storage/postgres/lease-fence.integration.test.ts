@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 const held = (lease: string, transitions = 0): Fence => ({ namespace: 'default', lease, transitions });
-const operationOf = async (write: Write, fence?: Fence): Promise<Operation> => toOperation(write, await new TableCatalog(databases[0]!.pool).get(write.resource), undefined, fence);
+const operationOf = async (write: Write, fence?: Fence): Promise<Operation> => toOperation(write, await new TableCatalog(databases[0]!.pool).get(write.resource), fence === undefined ? {} : { fence });
 const mark = (): BatchMark => ({ batch: randomUUID(), origin: undefined });
 
 /** The two ways of one write; both answer as a batch does. */

@@ -1,11 +1,11 @@
 import type { Pool, PoolClient } from 'pg';
-import { compareBySort, type ObjectKey } from '#pkg/apimachinery/index';
+import { compareBySort, KeyNotComputed, type ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk } from '../store.ts';
 import { boundedObjects, compileList, orderAliases, selects, sparseLimit, topmostKeys, type CompiledList } from './list-query.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
-import { keyColumns, placedOld, placedRow, positionKeys, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
+import { keyColumns, placedOld, placedRow, positionKeys, readsComputed, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
 import { soon } from './soon.ts';
 import type { Table } from './table.ts';
@@ -75,6 +75,15 @@ export class ChunkReader {
     return this.#chunk(table, query, snapshot, part);
   }
 
+  /** The log has what was computed since an index is ready, which it was for the first chunk: unless it has been made anew. */
+  async #old(rows: readonly ChangedRow[], query: ChunkQuery, upTo: Place | undefined): Promise<Placed[]> {
+    try {
+      return await placedOld(rows, query, upTo);
+    } catch (error) {
+      throw error instanceof KeyNotComputed ? new StorageError('Compacted', 'the continue token is too old', { cause: error }) : error;
+    }
+  }
+
   async #chunk(table: Table, query: ChunkQuery, revision: number, { items, upTo }: Part): Promise<ObjectChunk> {
     const { after, limit } = query;
     const taken = items.slice(0, limit);
@@ -137,7 +146,7 @@ export class ChunkReader {
     if (namespace !== undefined && namespace !== '') conditions.push(`namespace = ${parameters.bind(namespace, 'text')}`);
     if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
     if (sort.length === 0 && upTo !== undefined) conditions.push(bound('<=', upTo));
-    const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
+    const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint${readsComputed(query) ? ', old_keys' : ''} FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
     const sized =
       `SELECT *, count(*) OVER () AS changed, sum(octet_length(old)) OVER (ORDER BY namespace, name) - octet_length(old) AS before ` +
       `FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
@@ -149,7 +158,7 @@ export class ChunkReader {
     // Cut in the order of keys: in another order the rest of it may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0)) throw new StorageError('Compacted', 'the continue token is too old');
     const last = rows.at(-1)!;
-    return { items: await placedOld(rows, query, upTo), upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo };
+    return { items: await this.#old(rows, query, upTo), upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo };
   }
 }
 

@@ -6,7 +6,7 @@ import type { Table } from './table.ts';
 const query = { selector: { labels: [], fields: [] }, sort: [] };
 
 function tableOf(id: number): Table {
-  return { id, resource: { group: '', resource: `r${id}` }, namespaced: false, shape: 1, replaces: 0, columns: [], ownersIndexed: true };
+  return { id, resource: { group: '', resource: `r${id}` }, namespaced: false, shape: 1, replaces: 0, columns: [], ownersIndexed: true, computed: undefined };
 }
 
 /** Bounds that are told of deletions in a model. */

@@ -15,6 +15,7 @@ export const platformMigrations = [
   { name: '0004_change_log_model', up: indexSmallLog },
   { name: '0005_lease_held', up: createLeaseHeld },
   { name: '0006_owners', up: createOwners },
+  { name: '0007_computed_keys', up: addComputedKeys },
 ];
 
 /** Null until the first look: what a database was before is not known. */
@@ -48,6 +49,12 @@ async function createLeaseHeld(db: Kysely<unknown>): Promise<void> {
 async function createOwners(db: Kysely<unknown>): Promise<void> {
   await sql`ALTER TABLE platform.models ADD COLUMN owners_indexed boolean NOT NULL DEFAULT false`.execute(db);
   for (const text of ownerFunctions) await sql.raw(text).execute(db);
+}
+
+/** The functions of a model, and in the log what they gave: JSON by `ComputedKey.id`, only of models that have any. */
+async function addComputedKeys(db: Kysely<unknown>): Promise<void> {
+  await sql`ALTER TABLE platform.models ADD COLUMN key_script text`.execute(db);
+  await sql`ALTER TABLE platform.change_log ADD COLUMN old_keys text, ADD COLUMN new_keys text`.execute(db);
 }
 
 async function createStorage(db: Kysely<unknown>): Promise<void> {

@@ -1,10 +1,11 @@
 import { extractIndexKeys, type ApiObject, type Fence, type IndexKey } from '#pkg/apimachinery/index';
 import { encodeBody } from '../body.ts';
 import { StorageError } from '../storage-error.ts';
-import type { IdempotencyClaim, StoredObject, Write } from '../store.ts';
+import type { IdempotencyClaim, StoredObject, Write, WriteOptions } from '../store.ts';
 import { fenceKey, isLeases } from './lease-fence.ts';
 import { ownerElements } from './owner-elements.ts';
 import type { Table } from './table.ts';
+import type { WriteKeys } from './write-keys.ts';
 
 /** One write, ready for a statement on its table as of one shape. */
 export interface Operation {
@@ -23,6 +24,8 @@ export interface Operation {
   body: string;
   fingerprint: string;
   claim: IdempotencyClaim | undefined;
+  /** What functions computed; of a table with such columns. */
+  computed: WriteKeys | undefined;
   /** The lease it depends on. */
   fence: Fence | undefined;
   /** What no other operation of its batch may touch: its key, and unique values it takes or leaves; of a lease also what it fences. */
@@ -36,14 +39,15 @@ const operationTypes = { create: 'C', update: 'U', delete: 'D' } as const;
 export const changeTypes = { C: 'create', U: 'update', D: 'delete' } as const;
 
 /** Throws StorageError InvalidKey where an index cannot hold the object. */
-export function toOperation(write: Write, table: Table, claim: IdempotencyClaim | undefined, fence?: Fence): Operation {
+export function toOperation(write: Write, table: Table, { idempotency, fence }: WriteOptions, computed?: WriteKeys): Operation {
   const { object } = write;
   const { metadata } = object;
   const namespace = metadata.namespace ?? '';
   const from = write.type === 'create' ? undefined : write.from;
-  const keys = keysOf(table, object, write.type !== 'delete');
-  const body = encodeBody(object);
-  return {
+  // What is being deleted can always go, whatever an index or a function makes of it.
+  const keys = keysOf(table, object, write.type !== 'delete' && metadata.deletionTimestamp === undefined, computed);
+  const body = computed?.body ?? encodeBody(object);
+  const operation: Operation = {
     table,
     type: operationTypes[write.type],
     namespace,
@@ -56,15 +60,21 @@ export function toOperation(write: Write, table: Table, claim: IdempotencyClaim 
     keys,
     body,
     fingerprint: write.fingerprint,
-    claim,
+    claim: idempotency,
+    computed,
     fence,
-    exclusives: exclusivesOf(table, namespace, metadata.name, keys, from),
-    size: body.length + (from?.body.length ?? 0) + 512,
+    exclusives: none,
+    size: body.length + (from?.body.length ?? 0) + (computed?.text?.length ?? 0) + 512,
   };
+  operation.exclusives = exclusivesOf(operation);
+  return operation;
 }
 
-function keysOf(table: Table, object: ApiObject, strict: boolean): IndexKey[] {
-  const { keys, causes } = extractIndexKeys(table.columns.map((column) => column.index), object);
+const none: string[] = [];
+
+function keysOf(table: Table, object: ApiObject, strict: boolean, computed: WriteKeys | undefined): IndexKey[] {
+  const { keys, causes } = extractIndexKeys(table.columns.map((column) => column.index), object, computed?.keys);
+  if (strict && computed !== undefined) causes.push(...computed.causes);
   if (strict && causes.length > 0) throw new StorageError('InvalidKey', 'an index cannot hold the object', { causes });
   return keys;
 }
@@ -79,12 +89,12 @@ export function labelElements(labels: Record<string, string> | undefined, namesp
   return elements;
 }
 
-function exclusivesOf(table: Table, namespace: string, name: string, keys: IndexKey[], from: StoredObject | undefined): string[] {
+function exclusivesOf({ table, namespace, name, keys, from, computed }: Operation): string[] {
   const exclusives = [`${table.id}/${namespace}/${name}`];
   if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;
-  const old = from === undefined ? undefined : extractIndexKeys(table.columns.map((column) => column.index), JSON.parse(from.body) as ApiObject).keys;
+  const old = from === undefined ? undefined : extractIndexKeys(table.columns.map((column) => column.index), JSON.parse(from.body) as ApiObject, computed?.old).keys;
   for (const i of unique) {
     for (const value of new Set([keys[i], old?.[i]])) {
       if (value !== null && value !== undefined) exclusives.push(`${table.id}//${i}=${String(value)}`);

@@ -46,7 +46,9 @@ async function explainUniqueClash(pool: Pool, operation: Operation): Promise<Sto
   for (const [i, column] of table.columns.entries()) {
     const value = toSqlValue(operation.keys[i], column.index.type === 'date');
     if (!column.index.unique || column.state === 'failed' || value === null) continue;
-    const text = `SELECT EXISTS (SELECT FROM ${tableName(table)} WHERE ${column.name} = $1::${sqlType(column.index)} AND (namespace, name) <> ($2, $3)) AS holds`;
+    // While a column is filled anew it has old keys too: nothing clashes before there is an index to clash in.
+    const inForce = column.state === 'ready' ? 'true' : `to_regclass('platform.${indexName(table, column.name, 'unique')}') IS NOT NULL`;
+    const text = `SELECT ${inForce} AND EXISTS (SELECT FROM ${tableName(table)} WHERE ${column.name} = $1::${sqlType(column.index)} AND (namespace, name) <> ($2, $3)) AS holds`;
     if (await holds(pool, text, [value, operation.namespace, operation.name])) return uniqueClash(column.index.name);
   }
   return undefined;

@@ -3,7 +3,9 @@ import {
   compileSelector,
   EventLoopTurns,
   extractIndexKey,
+  isComputedIndex,
   type ApiObject,
+  type ComputedKeys,
   type IndexDefinition,
   type IndexValue,
   type ObjectKey,
@@ -33,6 +35,13 @@ export interface ChangedRow {
   prev: string | null;
   old: string;
   old_fingerprint: string;
+  /** Where the list asks for what is computed. */
+  old_keys?: string | null;
+}
+
+/** Is anything computed asked for? */
+export function readsComputed({ selector, sort }: Pick<ChunkQuery, 'selector' | 'sort'>): boolean {
+  return selector.fields.some(({ index }) => isComputedIndex(index)) || sort.some(({ index }) => isComputedIndex(index));
 }
 
 /** The sort keys of a row are in its columns: a list that is sorted reads no bodies. A date is milliseconds, as in memory. */
@@ -61,7 +70,7 @@ function ownKey({ name }: IndexDefinition, place: ObjectKey): string | undefined
   return name === 'metadata.namespace' ? place.namespace : undefined;
 }
 
-/** What changed objects were, of those that belong to the chunk. Large bodies take a while to read: others have their turn between them. */
+/** @throws KeyNotComputed. What changed objects were, of those that belong to the chunk. Large bodies take a while to read: others have their turn between them. */
 export async function placedOld(rows: readonly ChangedRow[], { selector, sort, after }: ChunkQuery, upTo: Place | undefined): Promise<Placed[]> {
   const matches = compileSelector(selector);
   const compare = compareBySort(sort);
@@ -73,9 +82,10 @@ export async function placedOld(rows: readonly ChangedRow[], { selector, sort, a
     if (row.prev === null) continue;
     if (turns.due) await turns.next();
     const body = isRead ? (JSON.parse(row.old) as ApiObject) : undefined;
-    if (body !== undefined && !matches(body)) continue;
+    const computed = row.old_keys == null ? undefined : (JSON.parse(row.old_keys) as ComputedKeys);
+    if (body !== undefined && !matches(body, computed)) continue;
     const { namespace, name } = row;
-    const keys = sort.map(({ index }) => ownKey(index, row) ?? (body === undefined ? null : (extractIndexKey(index, body) as SortValue)));
+    const keys = sort.map(({ index }) => ownKey(index, row) ?? (body === undefined ? null : (extractIndexKey(index, body, computed) as SortValue)));
     const item = { namespace, name, keys, object: storedOld(row) };
     if ((position === undefined || compare(item, position) > 0) && (upTo === undefined || compare(item, upTo) <= 0)) placed.push(item);
   }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
-import { ownerUidIndex, type GroupResource, type Model, type ObjectKey } from '#pkg/apimachinery/index';
+import { ownerUidIndex, type GroupResource, type ObjectKey } from '#pkg/apimachinery/index';
+import type { KeyEvaluator } from '../key-evaluator.ts';
 import { StorageError } from '../storage-error.ts';
 import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer.ts';
 import type {
@@ -15,6 +16,7 @@ import type {
   PageQuery,
   RememberedWrite,
   Store,
+  StoredModel,
   StoredObject,
   StreamQuery,
   Write,
@@ -27,6 +29,7 @@ import { isStaleTable } from './database-failure.ts';
 import { checkEpoch } from './epoch.ts';
 import { runExclusively } from './exclusive-lock.ts';
 import { IndexBuilder } from './index-builder.ts';
+import { KeyComputer } from './key-computer.ts';
 import { KeyReader } from './key-reader.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
@@ -35,7 +38,7 @@ import { StreamReader } from './list-stream.ts';
 import { MatchBounds } from './match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
 import { ObjectCounter } from './object-counter.ts';
-import { toOperation } from './operation.ts';
+import { toOperation, type Operation } from './operation.ts';
 import { explainDryRun } from './outcome.ts';
 import { Peers } from './peers.ts';
 import { recallWrite, rememberUnchanged } from './recall.ts';
@@ -60,6 +63,8 @@ export interface PostgresStoreOptions {
   /** PostgreSQL is on files that only this program uses, and its user a superuser: a copy of them that was put back is noticed. Default false. */
   ownsFiles?: boolean;
   observer?: StoreObserver;
+  /** Of computed indexes; it stays its owner's to stop. Without one, models that have such are read, and cannot be written. */
+  keyEvaluator?: KeyEvaluator;
 }
 
 const controlConnections = 6;
@@ -67,6 +72,8 @@ const controlConnections = 6;
 const controlTimeout = 10_000;
 /** What the server has to say that a statement took too long. Milliseconds. */
 const graceTime = 5_000;
+/** Forms of a table that one write is prepared for, each changed meanwhile. */
+const maxTables = 10;
 
 /** Store on PostgreSQL 15 or newer, schema `platform`; any number of processes may have one on the same database. */
 export class PostgresStore implements Store {
@@ -86,6 +93,7 @@ export class PostgresStore implements Store {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #keys: KeyReader;
+  readonly #computer: KeyComputer;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
   readonly #streams: StreamReader;
@@ -110,7 +118,7 @@ export class PostgresStore implements Store {
     }
   }
 
-  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000, ownsFiles = false, observer }: PostgresStoreOptions) {
+  private constructor({ database, log, readConnections = 8, readTimeout = 30_000, outageLimit = 30_000, ownsFiles = false, observer, keyEvaluator }: PostgresStoreOptions) {
     const origin = randomUUID();
     this.#database = database;
     this.#admin = database.pool;
@@ -120,7 +128,9 @@ export class PostgresStore implements Store {
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
-    this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, log });
+    this.#keys = new KeyReader(this.#reads);
+    this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
+    this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, computer: this.#computer, log });
     const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
     this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, peers, log, ownsFiles });
     this.#connection = new WriterConnection(database);
@@ -128,7 +138,6 @@ export class PostgresStore implements Store {
     this.#batcher = new WriteBatcher(runner, outageLimit);
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#bounds = new MatchBounds(this.changes);
-    this.#keys = new KeyReader(this.#reads);
     const snapshots = new Snapshots(this.#snapshots);
     const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds };
     this.#pages = new PageReader({ ...lists, snapshots });
@@ -141,7 +150,7 @@ export class PostgresStore implements Store {
     return this.changes.rewound;
   }
 
-  async ensureModel(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<void> {
+  async ensureModel(model: StoredModel): Promise<void> {
     const unfinished = await translated(this.#definer.ensure(model));
     if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
   }
@@ -165,27 +174,47 @@ export class PostgresStore implements Store {
   }
 
   async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {
-    const prepare = async (): Promise<ReturnType<typeof toOperation>> => toOperation(write, await this.#catalog.get(write.resource), options.idempotency, options.fence);
+    const prepare = async (): Promise<Operation> => {
+      const table = await this.#catalog.get(write.resource);
+      return table.computed === undefined ? toOperation(write, table, options) : this.#computed(table, write, options);
+    };
+    if (options.dryRun === true) return translated(this.#dryRun(write.resource, prepare));
     const operation = await translated(prepare());
-    const stored = (revision: number): StoredObject => ({
-      namespace: operation.namespace,
-      name: operation.name,
-      revision,
-      body: operation.body,
-      fingerprint: operation.fingerprint,
-    });
-    if (options.dryRun === true) {
-      const failure = await translated(explainDryRun(this.#control, operation));
-      if (failure !== undefined) throw failure;
-      return stored(operation.from?.revision ?? 0);
-    }
     options.signal?.throwIfAborted();
     const revision = await translated(
       new Promise<number>((done, failed) => {
         this.#batcher.add({ since: performance.now(), ...(options.requestId === undefined ? {} : { requestId: options.requestId }), operation, prepare, done, failed });
       }),
     );
-    return stored(revision);
+    return storedBy(operation, revision);
+  }
+
+  /** Where the table is not as remembered, once more on the table as it is now. */
+  async #dryRun(resource: GroupResource, prepare: () => Promise<Operation>): Promise<StoredObject> {
+    for (let isLast = false; ; isLast = true) {
+      const operation = await prepare();
+      try {
+        const failure = await explainDryRun(this.#control, operation);
+        if (failure !== undefined) throw failure;
+        return storedBy(operation, operation.from?.revision ?? 0);
+      } catch (error) {
+        if (isLast || !isStaleTable(error)) throw error;
+        this.#catalog.forget(resource);
+      }
+    }
+  }
+
+  /** The functions' keys come before the batch, so that no batch waits for them. */
+  async #computed(table: Table, write: Write, options: WriteOptions): Promise<Operation> {
+    let present = table;
+    for (let tries = 0; tries < maxTables; tries += 1) {
+      if (present.computed === undefined) return toOperation(write, present, options);
+      const computed = await this.#computer.ofWrite(present, write);
+      if (computed !== undefined) return toOperation(write, present, options, computed);
+      this.#catalog.forget(write.resource);
+      present = await this.#catalog.get(write.resource);
+    }
+    throw new StorageError('Unavailable', 'the functions of this model keep changing');
   }
 
   remember(claim: IdempotencyClaim, object: StoredObject): Promise<void> {
@@ -269,4 +298,10 @@ export class PostgresStore implements Store {
 /** An index may have become ready since the table was remembered. */
 function isNotReady(error: unknown): error is StorageError {
   return error instanceof StorageError && error.code === 'IndexNotReady';
+}
+
+function storedBy({ namespace, name, body, fingerprint, computed }: Operation, revision: number): StoredObject {
+  const stored: StoredObject = { namespace, name, revision, body, fingerprint };
+  if (typeof computed?.text === 'string') stored.keys = computed.text;
+  return stored;
 }

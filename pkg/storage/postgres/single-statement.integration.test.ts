@@ -47,7 +47,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-const operationOf = async (write: Write): Promise<Operation> => toOperation(write, await new TableCatalog(database.pool).get(write.resource), undefined);
+const operationOf = async (write: Write): Promise<Operation> => toOperation(write, await new TableCatalog(database.pool).get(write.resource), {});
 
 /** The two ways of one write; both answer as a batch does. */
 const ways: Record<string, (operation: Operation, mark: BatchMark, session?: Client) => Promise<BatchRow[]>> = {

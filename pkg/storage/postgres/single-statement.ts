@@ -20,12 +20,13 @@ export interface SingleRow {
  * costs PostgreSQL about half. A lone writer pays for each by itself. Its text depends on nothing but table, type, whether there is a fence, and whether anybody is told.
  */
 export function singleStatement(operation: Operation, { batch, origin }: BatchMark): BatchStatement {
-  const { table, type, namespace, name, from, uid, created, deleted, labels, fingerprint, body, keys, fence } = operation;
+  const { table, type, namespace, name, from, uid, created, deleted, labels, fingerprint, body, keys, fence, computed } = operation;
   const values: unknown[] = [namespace, name, fingerprint, body, batch];
   if (type !== 'C') values.push(from?.revision);
   if (fence !== undefined) values.push(...fenceValues(fence));
   if (type === 'C') values.push(uid, created);
   if (type !== 'D') values.push(deleted, arrayLiteral(labels), ...table.columns.map((column, i) => columnValue(column, keys[i])));
+  if (computed !== undefined) values.push(computed.oldText, computed.text);
   if (origin !== undefined) values.push(origin);
   return { text: textOf(table, type, { notify: origin !== undefined, fenced: fence !== undefined }), values };
 }
@@ -87,9 +88,11 @@ function makeText(table: Table, type: Operation['type'], { notify, fenced }: Var
     parts.push(`written AS (DELETE FROM ${m} m USING drawn WHERE ${key} AND drawn.rev IS NOT NULL${guard} RETURNING drawn.rev)`);
   }
   const old = type === 'C' ? { size: '', values: 'NULL, NULL, NULL', from: '' } : { size: ' + octet_length(found.body)', values: 'found.rev, found.body, found.fingerprint', from: ', found' };
+  const logKeys = table.computed === undefined ? undefined : { old: next('text'), new: next('text') };
+  const keys = logKeys === undefined ? { columns: '', values: '', size: '' } : { columns: ', old_keys, new_keys', values: `, ${logKeys.old}, ${logKeys.new}`, size: ` + coalesce(octet_length(${logKeys.old}), 0) + coalesce(octet_length(${logKeys.new}), 0)` };
   parts.push(
-    `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch) ` +
-      `SELECT written.rev, octet_length($4::text)${old.size}, ${table.id}, '${type}', $1::text, $2::text, ${old.values}, $4::text, $3::text, $5::uuid FROM written${old.from} RETURNING rev)`,
+    `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${keys.columns}) ` +
+      `SELECT written.rev, octet_length($4::text)${old.size}${keys.size}, ${table.id}, '${type}', $1::text, $2::text, ${old.values}, $4::text, $3::text, $5::uuid${keys.values} FROM written${old.from} RETURNING rev)`,
   );
   if (notify) parts.push(`notified AS MATERIALIZED (SELECT pg_notify('${changesChannel}', ${next('text')}) FROM logged)`);
   return (

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { formatGroupResource, type GroupResource } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
-import type { Column, Table } from './table.ts';
+import { computedColumns, type Column, type Table } from './table.ts';
 
 export interface ModelRow {
   id: number;
@@ -70,6 +70,7 @@ export class TableCatalog {
 }
 
 export function tableFromRow(row: ModelRow): Table {
+  const columns = row.columns.filter((column) => column.state !== 'dropping');
   return {
     id: row.id,
     resource: { group: row.api_group, resource: row.resource },
@@ -77,6 +78,7 @@ export function tableFromRow(row: ModelRow): Table {
     shape: row.shape,
     replaces: Number(row.replaces),
     ownersIndexed: row.owners_indexed,
-    columns: row.columns.filter((column) => column.state !== 'dropping'),
+    columns,
+    computed: computedColumns(columns),
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import type { GroupResource, Model } from '#pkg/apimachinery/index';
+import { isComputedIndex, type GroupResource } from '#pkg/apimachinery/index';
+import type { StoredModel } from '../store.ts';
 import { revisionLock } from './batch-statement.ts';
 import { isLockTimeout } from './database-failure.ts';
 import { planIndexes } from './index-planner.ts';
@@ -31,7 +32,7 @@ export class TableDefiner {
   }
 
   /** Answers whether there are indexes to build or to drop. */
-  async ensure(model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
+  async ensure(model: StoredModel): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
     const unfinished = await withLockRetries(() =>
       this.#inTransaction(async (client) => {
@@ -91,13 +92,13 @@ export class TableDefiner {
     this.#catalog.forget(resource);
   }
 
-  async #create(client: PoolClient, model: Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>): Promise<boolean> {
+  async #create(client: PoolClient, model: StoredModel): Promise<boolean> {
     const { added, made } = planIndexes([], model.indexes, 0);
-    const columns = added.map((column) => ({ ...column, state: 'ready' as const }));
+    const columns = added.map((column) => ({ ...column, state: 'ready' as const, ...(isComputedIndex(column.index) ? { since: 0 } : {}) }));
     const { rows } = await client.query<{ id: number }>(
-      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, owners_indexed, replaces)
-         VALUES ($1, $2, $3, $4, $5, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
-      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns), made],
+      `INSERT INTO platform.models (api_group, resource, namespaced, columns, columns_made, key_script, owners_indexed, replaces)
+         VALUES ($1, $2, $3, $4, $5, $6, true, coalesce((SELECT rev FROM platform.dropped_models WHERE api_group = $1 AND resource = $2), 0)) RETURNING id`,
+      [model.group, model.names.plural, model.scope === 'Namespaced', JSON.stringify(columns), made, model.keyScript ?? null],
     );
     const table = { id: rows[0]!.id };
     const name = tableName(table);
@@ -119,15 +120,16 @@ export class TableDefiner {
     return false;
   }
 
-  async #adapt(client: PoolClient, row: ModelRow, model: Pick<Model, 'indexes'>): Promise<boolean> {
+  async #adapt(client: PoolClient, row: ModelRow, model: Pick<StoredModel, 'indexes' | 'keyScript'>): Promise<boolean> {
     const plan = planIndexes(row.columns, model.indexes, row.columns_made);
     const failed = plan.columns.filter(({ state }) => state === 'failed');
     if (plan.unchanged && failed.length === 0) return row.columns.some(({ state }) => state !== 'ready');
     // The data may have been mended since.
     const columns = plan.columns.map((column) => (column.state === 'failed' ? { name: column.name, index: column.index, state: 'building' as const } : column));
     await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
+    for (const { from, to } of plan.reused) for (const text of reuseTexts(row, from, to)) await client.query(text);
     for (const column of plan.added) await client.query(`ALTER TABLE ${tableName(row)} ADD COLUMN ${columnDefinition(column)}`);
-    await client.query('UPDATE platform.models SET columns_made = $2 WHERE id = $1', [row.id, plan.made]);
+    await client.query('UPDATE platform.models SET columns_made = $2, key_script = $3 WHERE id = $1', [row.id, plan.made, model.keyScript ?? null]);
     await saveColumns(client, row.id, columns);
     return true;
   }
@@ -166,7 +168,16 @@ async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
 /** Under the revision lock, taken last: whoever writes next sees the new shape. */
 async function saveColumns(client: PoolClient, id: number, columns: readonly Column[]): Promise<void> {
   await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
-  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [id, JSON.stringify(columns)]);
+  await client.query('UPDATE platform.models SET shape = shape + 1, columns = $2 WHERE id = $1', [id, JSON.stringify(await withSince(client, columns))]);
+}
+
+/** From the moment that a computed column is ready, the log has its keys. */
+async function withSince(client: PoolClient, columns: readonly Column[]): Promise<readonly Column[]> {
+  const isNew = ({ index, state, since }: Column): boolean => isComputedIndex(index) && state === 'ready' && since === undefined;
+  if (!columns.some(isNew)) return columns;
+  const { rows } = await client.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
+  const since = Number(rows[0]!.newest);
+  return columns.map((column) => (isNew(column) ? { ...column, since } : column));
 }
 
 function columnDefinition({ name, index }: Column): string {
@@ -174,6 +185,12 @@ function columnDefinition({ name, index }: Column): string {
   const collation = index.type === 'string' ? ' COLLATE "C"' : '';
   // A row without keys has an empty set, also before it is filled in: a constant default costs no rewrite.
   return index.multi ? `${name} ${type}[]${collation} NOT NULL DEFAULT '{}'` : `${name} ${type}${collation}`;
+}
+
+/** Whoever still knows the column finds none of its name. Its indexes go: old values beside new ones would clash where none do. */
+function reuseTexts(table: Pick<Table, 'id'>, from: string, to: Column): string[] {
+  const indexes = (['order', 'unique'] as const).map((kind) => `platform.${indexName(table, from, kind)}`);
+  return [`ALTER TABLE ${tableName(table)} RENAME COLUMN ${from} TO ${to.name}`, `DROP INDEX IF EXISTS ${indexes.join(', ')}`];
 }
 
 /** One statement an index: the ordering or GIN index, and the constraint where values are unique. */

@@ -1,4 +1,4 @@
-import type { GroupResource, IndexDefinition } from '#pkg/apimachinery/index';
+import { isComputedIndex, type ComputedIndex, type GroupResource, type IndexDefinition } from '#pkg/apimachinery/index';
 
 /** The column that holds the keys of one declared index. */
 export interface Column {
@@ -8,6 +8,8 @@ export interface Column {
   /** `dropping`: the index is no longer declared, its column still there. */
   state: 'ready' | 'building' | 'failed' | 'dropping';
   message?: string;
+  /** Of computed keys: the log has those of every change after this revision, before and after it. */
+  since?: number;
 }
 
 /** Where the objects of one model are, as of one shape. */
@@ -23,6 +25,15 @@ export interface Table {
   ownersIndexed: boolean;
   /** Declared indexes without those being dropped. */
   columns: Column[];
+  /** Those whose keys are computed; undefined, and never empty, for most tables. */
+  computed: ComputedColumn[] | undefined;
+}
+
+export type ComputedColumn = Column & { index: ComputedIndex };
+
+export function computedColumns(columns: readonly Column[]): ComputedColumn[] | undefined {
+  const computed = columns.filter((column): column is ComputedColumn => isComputedIndex(column.index));
+  return computed.length === 0 ? undefined : computed;
 }
 
 /** Schema-qualified name; safe to put into SQL. */
@@ -53,5 +64,6 @@ const builtinColumns = new Map([
 export function columnOf(table: Table, index: IndexDefinition): Pick<Column, 'name' | 'state' | 'message'> | undefined {
   const builtin = builtinColumns.get(index.name);
   if (builtin !== undefined) return { name: builtin, state: 'ready' };
-  return table.columns.find((column) => column.index.name === index.name);
+  // What another function computes is another index: a definition may be ahead of its table, or behind it.
+  return table.columns.find((column) => column.index.name === index.name && column.index.computed?.id === index.computed?.id);
 }

@@ -1,9 +1,11 @@
 import { types } from 'node:util';
 import { StorageError } from '../storage-error.ts';
-import { classifyFailure, isStatementTimeout } from './database-failure.ts';
+import { classifyFailure, isStatementTimeout, isTooManyColumns } from './database-failure.ts';
 
 /** Faults of ours, and what was given up. */
 const notOfDatabase = new Set(['TypeError', 'RangeError', 'AbortError']);
+
+const tooManyColumns = 'the table of this model takes no more columns: of the 1600 that PostgreSQL allows, those of indexes that are gone count too';
 
 /** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
 export function translateError(error: unknown): unknown {
@@ -11,7 +13,8 @@ export function translateError(error: unknown): unknown {
   if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
   const failure = classifyFailure(error);
   if (failure === 'split') {
-    const cause = { reason: 'FieldValueInvalid', message: 'a value is beyond what can be stored or compared' };
+    const message = isTooManyColumns(error) ? tooManyColumns : 'a value is beyond what can be stored or compared';
+    const cause = { reason: 'FieldValueInvalid', message };
     return new StorageError('InvalidKey', cause.message, { causes: [cause], cause: error });
   }
   if (failure === 'stale') return new StorageError('ModelNotFound', 'the model does not exist', { cause: error });

@@ -1,12 +1,13 @@
 import { describe } from '@jest/globals';
 import { changeCases } from './change-cases.ts';
+import { computedCases } from './computed-cases.ts';
 import { fenceCases } from './fence-cases.ts';
 import { listCases } from './list-cases.ts';
 import { modelCases } from './model-cases.ts';
 import type { StorePair } from './store-pair.ts';
 import { writeCases } from './write-cases.ts';
 
-/** The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open. */
+/** The contract of Store: every implementation passes all of it. `pair` is asked for inside the cases, when it is open; its stores compute keys by `sampleKeyEvaluator`. */
 export function runStoreTests(implementation: string, pair: () => StorePair): void {
   describe(`Store: ${implementation}`, () => {
     describe('writes', () => writeCases(pair));
@@ -14,5 +15,6 @@ export function runStoreTests(implementation: string, pair: () => StorePair): vo
     describe('lists', () => listCases(pair));
     describe('changes', () => changeCases(pair));
     describe('models', () => modelCases(pair));
+    describe('computed keys', () => computedCases(pair));
   });
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiObject, GroupResource, IndexDefinition, JsonObject, Model } from '#pkg/apimachinery/index';
-import type { Write } from '../store.ts';
+import { computedKey, type ApiObject, type GroupResource, type IndexDefinition, type JsonObject } from '#pkg/apimachinery/index';
+import type { StoredModel, Write } from '../store.ts';
 
 const index = (name: string, rest: Partial<IndexDefinition> = {}): IndexDefinition => ({ name, path: name, type: 'string', multi: false, unique: false, nullable: true, ...rest });
 
 /** What the store needs to know of a model. */
-export type StoreModel = Pick<Model, 'group' | 'names' | 'scope' | 'indexes'>;
+export type StoreModel = StoredModel;
 
 export const widgetIndexes = {
   slug: index('spec.slug', { unique: true }),
@@ -25,6 +25,16 @@ export function sampleModel(plural: string, options: { namespaced?: boolean; ind
     scope: options.namespaced === true ? 'Namespaced' : 'Cluster',
     indexes: options.indexes ?? Object.values(widgetIndexes),
   };
+}
+
+/** The same with indexes that functions compute: `functions` are their sources, as members of an object. */
+export function computedModel(plural: string, functions: Record<string, string>, indexes: (Partial<IndexDefinition> & { name: string; key: string })[]): StoreModel {
+  const keyScript = `var indexKeys = { ${Object.entries(functions).map(([name, source]) => `${name}: ${source}`).join(', ')} };`;
+  const declared = indexes.map(({ key, ...rest }) => {
+    const whole = index(rest.name, { ...rest, path: '' });
+    return { ...whole, computed: computedKey(key, keyScript, whole) };
+  });
+  return { ...sampleModel(plural, { indexes: declared }), keyScript };
 }
 
 export function resourceOf(model: StoreModel): GroupResource {

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { invalid, required, tooLong, tooMany, typeInvalid } from '../status/field-error.ts';
+import type { StatusCause } from '../status/status.ts';
+import { maxIndexKeyBytes, maxIndexKeys, type ComputedIndex, type ComputedKey, type ComputedKeys, type IndexDefinition, type IndexKey, type IndexType, type IndexValue } from './index-definition.ts';
+import { indexTypeDescriptions, indexValueOf } from './index-value.ts';
+
+/** What a function did with one object: gave values, none or one unless the index is multi-value, or failed, in words. */
+export type ComputedResult = { values: readonly unknown[] } | { fault: string };
+
+/** Asked for what nobody has computed: an index came or changed after that. */
+export class KeyNotComputed extends Error {
+  constructor(index: Pick<IndexDefinition, 'name'>) {
+    super(`the keys of index ${index.name} were not computed for this object`);
+    this.name = 'KeyNotComputed';
+  }
+}
+
+/** The script that was looked at last: it is long, and has many functions. */
+let known = { script: '', hash: hashOf('') };
+
+export function computedKey(name: string, script: string, { type, multi }: { type: IndexType; multi: boolean }): ComputedKey {
+  if (known.script !== script) known = { script, hash: hashOf(script) };
+  const { hash } = known;
+  return { function: name, script: hash, id: hashOf(JSON.stringify([hash, name, type, multi])).slice(0, 22) };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}
+
+/** @throws KeyNotComputed */
+export function computedKeyOf(index: ComputedIndex, keys: ComputedKeys | undefined): IndexKey {
+  const { id } = index.computed;
+  if (keys === undefined || !Object.hasOwn(keys, id)) throw new KeyNotComputed(index);
+  return keys[id]!;
+}
+
+/** The key that a function's result is, by the rules of paths, and why the object may not be stored with it. The key is good where there is a cause, too. */
+export function keyFromResult(index: ComputedIndex, result: ComputedResult): { key: IndexKey; cause?: StatusCause } {
+  const none = index.multi ? [] : null;
+  if ('fault' in result) return { key: none, cause: { reason: 'FieldValueInvalid', field: index.name, message: `Invalid value: index ${index.name}: ${result.fault}` } };
+  const found = new Set<IndexValue>();
+  let cause: StatusCause | undefined;
+  for (const value of result.values) {
+    const taken = takeValue(index, value);
+    if (typeof taken === 'object') cause ??= taken;
+    else found.add(taken);
+  }
+  if (found.size > maxIndexKeys) cause ??= tooMany(index.name, found.size, maxIndexKeys);
+  if (found.size === 0 && !index.nullable) cause ??= required(index.name, `index ${index.name} takes no object without a key`);
+  const key = index.multi ? [...found].slice(0, maxIndexKeys) : (found.values().next().value ?? null);
+  return cause === undefined ? { key } : { key, cause };
+}
+
+function takeValue({ name, type }: IndexDefinition, value: unknown): IndexValue | StatusCause {
+  const key = indexValueOf(type, value);
+  if (key === undefined) {
+    const wanted = `index ${name}: must be ${indexTypeDescriptions[type]}`;
+    return typeof value === (type === 'integer' ? 'number' : type === 'date' ? 'string' : type) ? invalid(name, shown(value), wanted) : typeInvalid(name, shown(value), wanted);
+  }
+  if (typeof key !== 'string' || Buffer.byteLength(key) <= maxIndexKeyBytes) return key;
+  const cause = tooLong(name, maxIndexKeyBytes);
+  return { ...cause, message: `${cause.message}: index ${name}` };
+}
+
+function shown(value: unknown): string | number | boolean {
+  if (typeof value === 'string') return value.slice(0, 200);
+  return typeof value === 'number' || typeof value === 'boolean' ? value : typeof value;
+}

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import pino from 'pino';
+import { parseFieldSelector, type IndexDefinition } from '#pkg/apimachinery/index';
+import type { Change, ChangeFeed, ChangeListener } from '#pkg/storage/index';
+import { InformerBus, type BusWatchRequest } from './informer-bus.ts';
+import { WatchGroup } from './watch-group.ts';
+
+const index: IndexDefinition = { name: 'k', path: '', type: 'string', multi: false, unique: false, nullable: true, computed: { function: 'k', script: 's', id: 'k1' } };
+const created = (revision: number, keys?: string): Change => ({ revision, modelId: 1, type: 'create', namespace: '', name: `o-${revision}`, body: '{}', fingerprint: 'f', ...(keys === undefined ? {} : { keys }) });
+
+/** One model whose computed index has been ready from the beginning. */
+class Feed implements ChangeFeed {
+  cursor = 0;
+  readonly compacted = 0;
+  readonly told: Change[] = [];
+  listener: ChangeListener = () => undefined;
+
+  tell(...changes: Change[]): void {
+    this.told.push(...changes);
+    this.cursor = changes.at(-1)!.revision;
+    this.listener(changes, this.cursor);
+  }
+
+  subscribe(listener: ChangeListener): () => void {
+    this.listener = listener;
+    return () => undefined;
+  }
+
+  catchUp(): Promise<number> {
+    return Promise.resolve(this.cursor);
+  }
+
+  waitFor(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  read(_resource: unknown, after: number): Promise<{ changes: Change[]; upTo: number }> {
+    return Promise.resolve({ changes: this.told.filter(({ revision }) => revision > after), upTo: this.cursor });
+  }
+
+  incarnationOf(): ReturnType<ChangeFeed['incarnationOf']> {
+    return Promise.resolve({ modelId: 1, replaces: 0, computedSince: new Map([['k1', 0]]) });
+  }
+}
+
+function requestOf(after: number): BusWatchRequest & { heard: string[] } {
+  const heard: string[] = [];
+  const sink = { event: (type: string, { revision }: { revision: number }) => void heard.push(`${type} ${revision}`), end: (reason: string) => void heard.push(reason) };
+  return { resource: { group: 'g', resource: 'r' }, reader: { text: () => '{}' }, group: new WatchGroup(), selector: { labels: [], fields: parseFieldSelector(['k=v'], [index]) }, after, sink, heard };
+}
+
+test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('a change without the keys that a watch asks for ends it before that change, and is 410 for whoever resumes: %j', async ({ ringCount }) => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: pino({ level: 'silent' }), ringCount });
+  const request = requestOf(0);
+  const watch = await bus.watch(request);
+  const keys = '{"k1":"v"}';
+  feed.tell(created(1, keys), created(2), created(3, keys));
+  expect([request.heard, watch.cursor]).toEqual([['ADDED 1', 'the definition of this resource was changed'], 1]);
+  const resumed = requestOf(watch.cursor);
+  await expect(bus.watch(resumed)).rejects.toMatchObject({ reason: 'Expired', message: 'too old resource version: 1 (2)' });
+  expect(resumed.heard).toEqual([]);
+  const listed = requestOf(2);
+  await bus.watch(listed);
+  expect(listed.heard).toEqual(['ADDED 3']);
+  bus.stop();
+});

@@ -1,0 +1,173 @@
+import { compileFunction, createContext, Script, type Context } from 'node:vm';
+import type { KeyProblem } from './key-messages.ts';
+
+/**
+ * A call of `import`, or what could be one: it would answer with an error from outside the context, and through that with all of Node. No text that runs can
+ * be made into code, so looking at this text is enough; a comment that looks like it is refused as well.
+ */
+const importCall = /(?<![\w$])import\s*[(./<-]/;
+/** For a script to be read and to define its functions. Milliseconds. */
+const loadMs = 1000;
+/** Characters of JSON that one function's values may come to. */
+const maxResult = 1024 * 1024;
+
+/**
+ * Runs first in a context. Keys must be the same whenever and wherever they are computed, so there is no clock and no chance; and what takes memory that
+ * the process's limits do not count, or waits, is gone, too. Errors keep no stack, since Node's own code would make it, in which an overflow throws an error from
+ * outside the context. `run` parses each object for each function: one never sees what another has changed. Results are put together of texts and numbers
+ * alone, as whatever a list or an object inherits is the script's to change.
+ */
+const prelude = new Script(
+  `'use strict';
+(() => {
+  const { parse, stringify } = JSON;
+  const { isArray, from } = Array;
+  const { isFinite } = Number;
+  const { slice } = String.prototype;
+  const { apply, construct, defineProperty, deleteProperty } = Reflect;
+  const RealDate = Date, OldSet = Set, Text = String, Fault = TypeError;
+  const { toISOString, getTime } = RealDate.prototype;
+  for (const name of ['ArrayBuffer', 'SharedArrayBuffer', 'Atomics', 'DataView', 'Uint8Array', 'Int8Array', 'Uint16Array', 'Int16Array', 'Uint32Array', 'Int32Array',
+    'Float16Array', 'Float32Array', 'Float64Array', 'Uint8ClampedArray', 'BigUint64Array', 'BigInt64Array', 'WebAssembly', 'WeakRef', 'FinalizationRegistry', 'console', 'Intl']) {
+    deleteProperty(globalThis, name);
+  }
+  deleteProperty(Math, 'random');
+  deleteProperty(Error, 'captureStackTrace');
+  defineProperty(Error, 'stackTraceLimit', { value: undefined, writable: false, configurable: false });
+  const Clockless = function Date(...parts) {
+    if (new.target === undefined || parts.length === 0) throw new Fault('a key function has no clock: new Date() needs a value');
+    return construct(RealDate, parts, new.target);
+  };
+  Clockless.prototype = RealDate.prototype;
+  Clockless.parse = RealDate.parse;
+  Clockless.UTC = RealDate.UTC;
+  defineProperty(RealDate.prototype, 'constructor', { value: Clockless, writable: true, configurable: true });
+  globalThis.Date = Clockless;
+
+  const valueOf = (value) => {
+    switch (typeof value) {
+      case 'string': case 'boolean': return value;
+      case 'number': if (isFinite(value)) return value; throw new Fault('it gave ' + value);
+      case 'object':
+        if (value instanceof RealDate) {
+          if (apply(getTime, value, []) !== apply(getTime, value, [])) throw new Fault('it gave an invalid Date');
+          return apply(toISOString, value, []);
+        }
+        throw new Fault('it gave ' + (isArray(value) ? 'a list' : 'an object') + ' as a value');
+      default: throw new Fault('it gave a ' + typeof value);
+    }
+  };
+  const valuesOf = (found, multi) => {
+    if (found === null || found === undefined) return '';
+    if (!multi) return stringify(valueOf(found));
+    if (!isArray(found) && !(found instanceof OldSet)) throw new Fault('it gave no list');
+    let values = '';
+    for (const each of from(found)) if (each !== null && each !== undefined) values += (values === '' ? '' : ',') + stringify(valueOf(each));
+    return values;
+  };
+  const words = (error) => {
+    try {
+      const text = Text(error instanceof Error ? error.name + ': ' + error.message : error);
+      return apply(slice, text, [0, 300]);
+    } catch { return 'something that cannot be told'; }
+  };
+  let exported;
+  const functions = { __proto__: null };
+  const functionOf = (name) => {
+    if (functions[name] !== undefined) return functions[name];
+    const member = exported === null || exported === undefined ? undefined : exported[name];
+    return typeof member === 'function' ? (functions[name] = (object) => member(object)) : undefined;
+  };
+  const faulty = (fault) => '{"f":' + stringify(fault) + '}';
+  const one = (text, name, multi) => {
+    try {
+      const values = valuesOf(functionOf(name)(parse(text)), multi);
+      return values.length > ${maxResult} ? faulty(name + ' gave too much') : '{"v":[' + values + ']}';
+    } catch (error) { return faulty(name + ' threw ' + words(error)); }
+  };
+  const bind = (script, names) => {
+    try { exported = script(); } catch (error) { return '[{"message":' + stringify(words(error)) + '}]'; }
+    const wanted = parse(names);
+    let problems = '';
+    for (let i = 0; i < wanted.length; i += 1) {
+      const name = wanted[i];
+      let isThere = false;
+      try { isThere = functionOf(name) !== undefined; } catch {}
+      if (!isThere) problems += (problems === '' ? '' : ',') + '{"function":' + stringify(name) + ',"message":' + stringify('the text exports no function ' + name) + '}';
+    }
+    return '[' + problems + ']';
+  };
+  const run = (input) => {
+    const { calls, objects } = parse(input);
+    let rows = '';
+    for (let i = 0; i < objects.length; i += 1) {
+      let row = '';
+      for (let j = 0; j < calls.length; j += 1) row += (row === '' ? '' : ',') + one(objects[i], calls[j].function, calls[j].multi);
+      rows += (rows === '' ? '' : '\\n') + '[' + row + ']';
+    }
+    return rows;
+  };
+  defineProperty(globalThis, 'svc:input', { value: '', writable: true });
+  defineProperty(globalThis, 'svc:names', { value: '[]', writable: true });
+  defineProperty(globalThis, 'svc:script', { value: undefined, writable: true });
+  defineProperty(globalThis, 'svc:bind', { value: bind });
+  defineProperty(globalThis, 'svc:run', { value: run });
+})();`,
+  { filename: 'svc:prelude' },
+);
+// By `this`, as the name globalThis is the script's to change.
+const binding = new Script(`this['svc:bind'](this['svc:script'], this['svc:names'])`, { filename: 'svc:bind' });
+const running = new Script(`this['svc:run'](this['svc:input'])`, { filename: 'svc:run' });
+
+/** Runs what should be over within so many milliseconds, where something looks to it if it is not. */
+export type Within = <T>(limitMs: number, run: () => T) => T;
+
+/** One script's functions, in a global scope of their own with nothing of Node in it. Strings go in and come out, nothing else. */
+export class KeyContext {
+  private readonly text: string;
+  private readonly within: Within;
+  private context: Context | undefined;
+
+  constructor(text: string, within: Within) {
+    this.text = text;
+    this.within = within;
+  }
+
+  /** What is wrong with the script, and which of these functions it has not. @throws SyntaxError, or one of code ERR_SCRIPT_EXECUTION_TIMEOUT */
+  load(names: readonly string[] = []): KeyProblem[] {
+    if (importCall.test(this.text)) return [{ message: 'it can import nothing: "import" with a bracket, a dot or a comment behind it may stand nowhere in it' }];
+    return this.within(loadMs, () => {
+      const context = createContext({ __proto__: null }, { codeGeneration: { strings: false, wasm: false }, microtaskMode: 'afterEvaluate' });
+      prelude.runInContext(context);
+      // A function, so that what the script throws is caught in there: to look at it here could run more of the script, without a limit.
+      context['svc:script'] = compileFunction(`${this.text}\n;return typeof indexKeys === 'undefined' ? undefined : indexKeys;`, [], { filename: 'index-keys.js', parsingContext: context });
+      context['svc:names'] = JSON.stringify(names);
+      const problems = JSON.parse(textOf(binding.runInContext(context, { timeout: loadMs }))) as KeyProblem[];
+      this.context = context;
+      return problems;
+    });
+  }
+
+  /** A row of JSON an object. @throws an error of code ERR_SCRIPT_EXECUTION_TIMEOUT past the time; what was half done is forgotten */
+  run(input: string, timeoutMs: number): string[] {
+    if (this.context === undefined) {
+      const [problem] = this.load();
+      if (problem !== undefined) throw new Error(problem.message);
+    }
+    const context = this.context!;
+    try {
+      context['svc:input'] = input;
+      const rows = this.within(timeoutMs, () => textOf(running.runInContext(context, { timeout: timeoutMs })));
+      context['svc:input'] = '';
+      return rows.split('\n');
+    } catch (error) {
+      this.context = undefined;
+      throw error;
+    }
+  }
+}
+
+function textOf(found: unknown): string {
+  if (typeof found !== 'string') throw new TypeError('it gave no text');
+  return found;
+}

@@ -1,0 +1,62 @@
+import { StorageError } from '#pkg/storage/index';
+import { KeyProcess, KeyProcessEnded, type KeyProcessOptions } from './key-process.ts';
+
+/** After a process that could not be begun. Milliseconds. */
+const pauseMs = 1000;
+
+/** One process at a time, begun when it is first needed, and what is asked of it, one after the other. */
+export class KeyLane {
+  private readonly options: KeyProcessOptions;
+  private process: KeyProcess | undefined;
+  private turns: Promise<unknown> = Promise.resolve();
+  private notBefore = 0;
+  private isStopped = false;
+
+  constructor(options: KeyProcessOptions) {
+    this.options = options;
+  }
+
+  /** @throws KeyProcessEnded, or StorageError Unavailable where there is none and cannot be one */
+  turn<T>(work: (process: KeyProcess) => Promise<T>): Promise<T> {
+    const result = this.turns.then(() => work(this.process?.hasEnded === false ? this.process : this.begin()));
+    this.turns = result.catch(() => undefined);
+    return result;
+  }
+
+  /**
+   * The same, so that the process's end is this work's doing and nobody else's: where it may not be, the work is done once more, in a new one.
+   * @param hasHung has it been seen to hang before?
+   */
+  turnAlone<T>(work: (process: KeyProcess) => Promise<T>, hasHung = false): Promise<T> {
+    return this.turn(async (process) => {
+      const { isUsed } = process;
+      try {
+        return await work(process);
+      } catch (error) {
+        if (!(error instanceof KeyProcessEnded) || (error.reason === 'hang' ? hasHung : !isUsed)) throw error;
+        return work(this.begin());
+      }
+    });
+  }
+
+  /** What waits for its turn gets its failure. Idempotent, never rejects. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await this.process?.stop();
+    await this.turns;
+  }
+
+  private begin(): KeyProcess {
+    if (this.isStopped) throw new StorageError('Unavailable', 'the server is stopping');
+    if (performance.now() < this.notBefore) throw new StorageError('Unavailable', 'the process that computes keys could not be begun just now');
+    // Until it has begun.
+    this.notBefore = performance.now() + pauseMs;
+    const process = new KeyProcess(this.options);
+    this.process = process;
+    process.begun.then(
+      () => (this.notBefore = 0),
+      () => (this.notBefore = performance.now() + pauseMs),
+    );
+    return process;
+  }
+}

@@ -1,0 +1,108 @@
+import { types } from 'node:util';
+import { KeyContext } from './key-context.ts';
+import type { KeyAnswer, KeyProblem, KeyRequest } from './key-messages.ts';
+import { KeyWatch } from './key-watch.ts';
+
+/** Scripts kept ready. */
+const maxContexts = 50;
+/** Objects given to a script at a time: each giving costs a fifteenth of a millisecond. */
+const together = 16;
+/** Bytes of JSON, about, that may be given together. */
+const togetherLength = 64 * 1024;
+/** For an object whose functions do not get their time. Milliseconds. */
+const patienceMs = 5000;
+
+const watch = new KeyWatch(Number(process.argv[2]));
+const contexts = new Map<string, KeyContext>();
+
+type Evaluation = Extract<KeyRequest, { kind: 'evaluate' }>;
+
+process.on('message', (request: KeyRequest) => {
+  const answer: KeyAnswer = request.kind === 'check' ? { id: request.id, kind: 'check', problems: check(request.text, request.functions) } : evaluate(request);
+  process.send?.(answer);
+});
+// The server's end is this process's, however it comes; a signal to all of a terminal is the server's to heed, which may have writes under way.
+process.on('disconnect', () => process.exit());
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
+// Of a promise that a function has left behind nothing is wanted; it must not end the process for others.
+process.on('unhandledRejection', () => {});
+void watch.begin().then(() => process.send?.('ready'));
+
+function check(text: string, functions: readonly string[]): KeyProblem[] {
+  try {
+    return new KeyContext(text, watch.within).load(functions);
+  } catch (error) {
+    return [{ message: wordsOf(error) }];
+  }
+}
+
+/** Of an error that may be of a script's own scope: looked at without running anything of it. */
+function wordsOf(error: unknown): string {
+  if (isTimeout(error)) return 'it takes too long';
+  const message: unknown = types.isNativeError(error) ? Object.getOwnPropertyDescriptor(error, 'message')?.value : undefined;
+  return typeof message === 'string' ? message.slice(0, 300) : 'it cannot be read';
+}
+
+function evaluate(request: Evaluation): KeyAnswer {
+  const { id, kind, objects, calls, limits } = request;
+  const context = contextOf(request);
+  if (context === undefined) return { id, kind };
+  const end = performance.now() + limits.batchMs;
+  const rows: string[] = [];
+  let size = together;
+  while (rows.length < objects.length && (rows.length === 0 || performance.now() < end)) {
+    const piece = firstPiece(objects, rows.length, size);
+    const done = runPiece(context, { calls, piece, limits });
+    // One of them takes long: from here on each is alone, so that none is taken for another.
+    if (done === undefined) size = 1;
+    else rows.push(...done);
+  }
+  return { id, kind, rows };
+}
+
+/** Undefined where several took too long together. */
+function runPiece(context: KeyContext, { calls, piece, limits }: Pick<Evaluation, 'calls' | 'limits'> & { piece: readonly string[] }): string[] | undefined {
+  const input = JSON.stringify({ calls, objects: piece });
+  const timeoutMs = Math.ceil(limits.objectMs + input.length / 10_000);
+  // A machine may be busy with something else: what is alone is tried again until it has had its time, of which only what it really got counts.
+  const patience = performance.now() + patienceMs;
+  let usedMs = 0;
+  for (let tries = 0; ; tries += 1) {
+    const before = process.cpuUsage();
+    try {
+      return context.run(input, timeoutMs);
+    } catch (error) {
+      if (piece.length > 1) return undefined;
+      const { user, system } = process.cpuUsage(before);
+      usedMs += (user + system) / 1000;
+      const isSlow = isTimeout(error);
+      if (isSlow && (tries === 0 || (usedMs < timeoutMs && performance.now() < patience))) continue;
+      const fault = isSlow ? `its functions ran longer than ${timeoutMs} ms` : `its functions could not be run: ${wordsOf(error)}`;
+      return [JSON.stringify(calls.map(() => ({ f: fault })))];
+    }
+  }
+}
+
+function firstPiece(objects: readonly string[], from: number, count: number): string[] {
+  const piece: string[] = [];
+  let length = 0;
+  for (let i = from; i < objects.length && piece.length < count && (piece.length === 0 || length + objects[i]!.length <= togetherLength); i += 1) {
+    piece.push(objects[i]!);
+    length += objects[i]!.length;
+  }
+  return piece;
+}
+
+function contextOf({ hash, text }: Evaluation): KeyContext | undefined {
+  const context = contexts.get(hash) ?? (text === undefined ? undefined : new KeyContext(text, watch.within));
+  if (context === undefined) return undefined;
+  contexts.delete(hash);
+  contexts.set(hash, context);
+  if (contexts.size > maxContexts) contexts.delete(contexts.keys().next().value!);
+  return context;
+}
+
+function isTimeout(error: unknown): boolean {
+  return types.isNativeError(error) && Object.getOwnPropertyDescriptor(error, 'code')?.value === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
+}

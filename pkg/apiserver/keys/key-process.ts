@@ -1,0 +1,193 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ComputedResult } from '#pkg/apimachinery/index';
+import { StorageError, type KeyCall, type KeyScript } from '#pkg/storage/index';
+import { answerId, problemsIn, rowsIn } from './key-answer.ts';
+import type { KeyLimits, KeyProblem, KeyRequest } from './key-messages.ts';
+
+const isSource = import.meta.url.endsWith('.ts');
+const file = fileURLToPath(new URL(isSource ? 'key-process-main.ts' : 'key-process-main.js', import.meta.url));
+/** Megabytes; what needs more ends the process. Should a script get out of its scope, it finds neither code made of text nor files nor programs. */
+const execArgv = [
+  '--max-old-space-size=128',
+  '--max-semi-space-size=8',
+  '--disallow-code-generation-from-strings',
+  // Sources are run by tests alone, with what compiles them.
+  ...(isSource ? ['--conditions=source', '--import', 'tsx'] : [permission(), `--allow-fs-read=${dirname(file)}/*`, '--allow-worker']),
+];
+/** For a process to begin. Milliseconds. */
+const startMs = 30_000;
+/** For an answer, which a process that works gives in a few seconds at most. Milliseconds. */
+const answerMs = 20_000;
+
+type KeyRequestBody = KeyRequest extends infer R ? (R extends KeyRequest ? Omit<R, 'id'> : never) : never;
+
+export interface KeyProcessOptions {
+  /** A function that no timeout interrupts ends the process once it has used so much of the processor's time beyond its limit. Milliseconds. */
+  hangMs: number;
+  /** The program of Node; default is ours. */
+  execPath?: string | undefined;
+}
+
+/** Only the first two can be a function's doing. */
+export type KeyProcessEnd = 'memory' | 'hang' | 'other';
+
+/** The process ended, or was ended since it did not answer as it should. */
+export class KeyProcessEnded extends Error {
+  readonly reason: KeyProcessEnd;
+
+  constructor(reason: KeyProcessEnd, message: string) {
+    super(message);
+    this.name = 'KeyProcessEnded';
+    this.reason = reason;
+  }
+}
+
+/**
+ * One process, which is asked one thing at a time. A thread would not do: where a single step of a function needs more memory than a thread may have,
+ * V8 ends the process that the thread is in. Its environment is empty but for the time zone, which is one for all machines. It does not keep our process
+ * alive while it is idle.
+ */
+export class KeyProcess {
+  /** Rejects with StorageError Unavailable. */
+  readonly begun: Promise<void>;
+  private readonly child: ChildProcess;
+  private readonly over: Promise<void>;
+  /** Scripts that it has been given. */
+  private readonly given = new Set<string>();
+  private waiting: { id: number; done: (answer: unknown) => void; failed: (error: Error) => void } | undefined;
+  private end: KeyProcessEnded | undefined;
+  private requests = 0;
+
+  /** @throws StorageError Unavailable where the system has no place for it */
+  constructor({ hangMs, execPath = process.execPath }: KeyProcessOptions) {
+    const child = forkProcess(execPath, hangMs);
+    this.child = child;
+    this.over = new Promise((done) => {
+      child.once('exit', (_code, signal) => this.ended(endBy(signal), done));
+      child.on('error', (error) => {
+        this.ended(new KeyProcessEnded('other', `cannot be spoken to: ${error.message}`), done);
+        this.kill();
+      });
+    });
+    this.begun = this.begin();
+    this.begun.catch(() => undefined);
+  }
+
+  get hasEnded(): boolean {
+    return this.end !== undefined;
+  }
+
+  /** Has it been asked anything? */
+  get isUsed(): boolean {
+    return this.requests > 0;
+  }
+
+  /** @throws KeyProcessEnded, StorageError Unavailable where it cannot be begun */
+  async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
+    return problemsIn(await this.ask({ kind: 'check', text, functions })) ?? this.giveUp();
+  }
+
+  /** A row for each of the first so many objects, one at least. Throws as `check` does. */
+  async evaluate({ hash, text }: KeyScript, calls: readonly KeyCall[], objects: readonly string[], limits: KeyLimits): Promise<ComputedResult[][]> {
+    const request = { kind: 'evaluate' as const, hash, calls, objects, limits };
+    const ask = async (isGiven: boolean) => rowsIn(await this.ask(isGiven ? request : { ...request, text }), objects.length, calls.length);
+    const isGiven = this.given.has(hash);
+    this.given.add(hash);
+    // Where it has had many others since, it is given again.
+    return (isGiven ? await ask(true) : undefined) ?? (await ask(false)) ?? this.giveUp();
+  }
+
+  /** Never rejects. */
+  async stop(): Promise<void> {
+    this.keepAlive(true);
+    this.kill();
+    await this.over;
+  }
+
+  private async ask(request: KeyRequestBody): Promise<unknown> {
+    this.keepAlive(true);
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await this.begun;
+      if (this.end !== undefined) throw this.end;
+      this.requests += 1;
+      const id = this.requests;
+      return await new Promise<unknown>((done, failed) => {
+        this.waiting = { id, done, failed };
+        timer = setTimeout(() => this.abandon(`did not answer for ${answerMs} ms`), answerMs);
+        this.child.send({ ...request, id });
+      });
+    } finally {
+      clearTimeout(timer);
+      this.waiting = undefined;
+      this.keepAlive(false);
+    }
+  }
+
+  private async begin(): Promise<void> {
+    const timer = setTimeout(() => this.kill(), startMs);
+    await Promise.race([once(this.child, 'message'), this.over]);
+    clearTimeout(timer);
+    if (this.end !== undefined) throw newUnbegun(this.end);
+    this.child.on('message', (answer: unknown) => {
+      if (this.waiting !== undefined && answerId(answer) === this.waiting.id) this.waiting.done(answer);
+    });
+  }
+
+  private giveUp(): never {
+    throw this.abandon('gave an answer that cannot be read');
+  }
+
+  private abandon(message: string): KeyProcessEnded {
+    this.ended(new KeyProcessEnded('other', message));
+    this.kill();
+    return this.end!;
+  }
+
+  private kill(): void {
+    this.child.kill('SIGKILL');
+  }
+
+  private keepAlive(isBusy: boolean): void {
+    if (isBusy) {
+      this.child.ref();
+      this.child.channel?.ref();
+    } else {
+      this.child.unref();
+      this.child.channel?.unref();
+    }
+  }
+
+  private ended(end: KeyProcessEnded, done?: () => void): void {
+    this.end ??= end;
+    this.waiting?.failed(this.end);
+    done?.();
+  }
+}
+
+function forkProcess(execPath: string, hangMs: number): ChildProcess {
+  try {
+    return fork(file, [String(hangMs)], { execPath, execArgv, env: { TZ: 'UTC' }, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced' });
+  } catch (error) {
+    throw newUnbegun(error);
+  }
+}
+
+function newUnbegun(cause: unknown): StorageError {
+  return new StorageError('Unavailable', 'the process that computes keys could not be begun', { cause });
+}
+
+/** V8 ends its process so where there is no memory left, and `KeyWatch` where a function hangs. */
+function endBy(signal: NodeJS.Signals | null): KeyProcessEnded {
+  if (signal === 'SIGABRT' || signal === 'SIGTRAP') return new KeyProcessEnded('memory', 'ran out of memory');
+  if (signal === 'SIGXCPU') return new KeyProcessEnded('hang', 'could not be interrupted');
+  return new KeyProcessEnded('other', `ended (${signal ?? 'by itself'})`);
+}
+
+/** Its name before and after Node 23.5. */
+function permission(): string {
+  return process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission';
+}

@@ -1,0 +1,169 @@
+import type { ComputedResult } from '#pkg/apimachinery/index';
+import { StorageError, type KeyCall, type KeyEvaluator, type KeyScript } from '#pkg/storage/index';
+import { KeyHangs } from './key-hangs.ts';
+import { KeyLane } from './key-lane.ts';
+import type { KeyLimits, KeyProblem } from './key-messages.ts';
+import { KeyProcessEnded, type KeyProcessOptions } from './key-process.ts';
+
+/** `hangMs` is 1500 by default. */
+export interface KeyWorkerOptions extends Partial<KeyLimits & KeyProcessOptions> {}
+
+/** In one message. */
+const maxObjects = 256;
+const maxLength = 1_000_000;
+/** Objects that may wait. */
+const maxWaiting = 20_000;
+
+/** One object that waits for its keys. */
+interface Job {
+  object: string;
+  done(results: ComputedResult[]): void;
+  failed(error: unknown): void;
+}
+
+/** What waits for one script's functions. */
+interface Line {
+  script: KeyScript;
+  calls: readonly KeyCall[];
+  jobs: Job[];
+}
+
+/**
+ * Runs the functions that compute keys, in a process of their own, begun when it is first needed. What comes while that is busy goes to it in one
+ * message; scripts have their turn one after the other. Where it hangs, or has used up its memory, it is ended and begun anew. Those whose objects it was at
+ * are tried alone, in a second process, so that whose object it was that did it learns that, and nobody else; scripts are tried there, too. Nobody is blamed
+ * where the process ended otherwise.
+ */
+export class KeyWorker implements KeyEvaluator {
+  private readonly limits: KeyLimits;
+  private readonly lines = new Map<string, Line>();
+  private readonly hangs = new KeyHangs();
+  private readonly main: KeyLane;
+  private readonly trials: KeyLane;
+  private working: Promise<void> | undefined;
+  private waiting = 0;
+  private isStopped = false;
+
+  constructor({ objectMs = 50, batchMs = 500, hangMs = 1500, execPath }: KeyWorkerOptions = {}) {
+    this.limits = { objectMs, batchMs };
+    this.main = new KeyLane({ hangMs, execPath });
+    this.trials = new KeyLane({ hangMs, execPath });
+  }
+
+  async evaluate(script: KeyScript, calls: readonly KeyCall[], objects: readonly string[]): Promise<ComputedResult[][]> {
+    if (this.isStopped) throw newStopped();
+    if (this.waiting + objects.length > maxWaiting) throw new StorageError('Overloaded', 'too many objects wait for their keys: try again later');
+    const line = this.lineOf(script, calls);
+    this.waiting += objects.length;
+    try {
+      return await Promise.all(objects.map((object) => new Promise<ComputedResult[]>((done, failed) => line.jobs.push({ object, done, failed }) && this.begin())));
+    } finally {
+      this.waiting -= objects.length;
+    }
+  }
+
+  /** Why a definition cannot have this script with these functions; nothing where it can. */
+  async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
+    try {
+      return await this.trials.turnAlone((process) => process.check(text, functions));
+    } catch (error) {
+      if (!(error instanceof KeyProcessEnded)) throw error;
+      if (this.isStopped) throw newStopped();
+      if (error.reason === 'other') throw newEnded(error);
+      return [{ message: `the process that tried it ${error.message}` }];
+    }
+  }
+
+  /** What waits gets its failure. Idempotent, never rejects. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    await Promise.all([this.main.stop(), this.trials.stop()]);
+    await this.working;
+  }
+
+  private lineOf(script: KeyScript, calls: readonly KeyCall[]): Line {
+    const key = `${script.hash} ${JSON.stringify(calls)}`;
+    const line = this.lines.get(key) ?? { script, calls, jobs: [] };
+    this.lines.set(key, line);
+    return line;
+  }
+
+  private begin(): void {
+    this.working ??= this.work();
+  }
+
+  private async work(): Promise<void> {
+    // What is asked for in the same turn of the event loop goes together.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let next = this.lines.entries().next(); next.done !== true; next = this.lines.entries().next()) {
+      const [key, line] = next.value;
+      // To the end of all that wait: none has it all to itself.
+      this.lines.delete(key);
+      const jobs = takeJobs(line);
+      if (line.jobs.length > 0) this.lines.set(key, line);
+      const left = await this.run(line, jobs);
+      if (left.length === 0) continue;
+      const again = this.lineOf(line.script, line.calls);
+      again.jobs.unshift(...left);
+    }
+    // In the same turn as the last look: what comes later begins anew.
+    this.working = undefined;
+  }
+
+  /** Those that are to be tried again. */
+  private async run({ script, calls }: Line, jobs: readonly Job[]): Promise<readonly Job[]> {
+    try {
+      this.hangs.check(script.hash);
+      const rows = await this.main.turn((process) => process.evaluate(script, calls, objectsOf(jobs), this.limits));
+      for (const [i, row] of rows.entries()) jobs[i]!.done(row);
+      return jobs.slice(rows.length);
+    } catch (error) {
+      if (this.isStopped || !(error instanceof KeyProcessEnded)) {
+        for (const job of jobs) job.failed(this.isStopped ? newStopped() : error);
+        return [];
+      }
+      const hasHung = error.reason === 'hang';
+      if (hasHung) this.hangs.add(script.hash);
+      for (const job of jobs) void this.tryAlone({ script, calls, job, hasHung });
+      return [];
+    }
+  }
+
+  /** Never rejects. */
+  private async tryAlone({ script, calls, job, hasHung }: { script: KeyScript; calls: readonly KeyCall[]; job: Job; hasHung: boolean }): Promise<void> {
+    try {
+      const rows = await this.trials.turnAlone(async (process) => {
+        this.hangs.check(script.hash);
+        return process.evaluate(script, calls, objectsOf([job]), this.limits);
+      }, hasHung);
+      job.done(rows[0]!);
+    } catch (error) {
+      if (this.isStopped || !(error instanceof KeyProcessEnded)) return job.failed(this.isStopped ? newStopped() : error);
+      if (error.reason === 'hang') this.hangs.add(script.hash);
+      if (error.reason === 'other') job.failed(newEnded(error));
+      else job.done(calls.map(() => ({ fault: `the process that runs its functions ${error.message}` })));
+    }
+  }
+}
+
+function objectsOf(jobs: readonly Job[]): string[] {
+  return jobs.map(({ object }) => object);
+}
+
+function takeJobs(line: Line): Job[] {
+  let length = 0;
+  let count = 0;
+  while (count < line.jobs.length && count < maxObjects && (count === 0 || length + line.jobs[count]!.object.length <= maxLength)) {
+    length += line.jobs[count]!.object.length;
+    count += 1;
+  }
+  return line.jobs.splice(0, count);
+}
+
+function newEnded(cause: KeyProcessEnded): StorageError {
+  return new StorageError('Unavailable', 'the process that computes keys ended: try again', { cause });
+}
+
+function newStopped(): StorageError {
+  return new StorageError('Unavailable', 'the server is stopping');
+}

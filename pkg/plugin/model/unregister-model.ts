@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { abortError, isFenceLost, isStatusError, type Reader, type StatusError, type StatusReason, type Writer } from '#pkg/apimachinery/index';
+import { definitionType, pluginLabel } from '#pkg/apis/index';
+import { ItemBackoff } from '#pkg/runtime/index';
+import { withinTime } from '../time-limit.ts';
+import { withServedBefore } from './served-versions.ts';
+
+export interface UnregisterOptions {
+  /** Whose model it must be: a definition of another's, or of nobody's, is left as it is. */
+  plugin: string;
+  /** Default 30 000; then it is 504. */
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+const forNow: ReadonlySet<StatusReason> = new Set(['Conflict', 'ServiceUnavailable', 'Timeout', 'TooManyRequests']);
+
+/**
+ * Takes a model out of service: its paths are 404, its watches end, discovery and documents know it no more. Its definition stays with its objects,
+ * indexes and names, which nobody else can take meanwhile; `registerModel` brings all of it back, with every version that was served. Does nothing
+ * where there is nothing to do: no definition, or one that is not served, is being deleted, or belongs to another.
+ * @param name of the definition: `posts.blog.example.com`
+ * @throws StatusError 504 past the time
+ */
+export function unregisterModel(client: Pick<Reader & Writer, 'get' | 'update'>, name: string, { plugin, timeoutMs = 30_000, signal }: UnregisterOptions): Promise<void> {
+  let last = '';
+  const failed = ({ message }: StatusError): void => {
+    last = `; at last: ${message}`;
+  };
+  const message = (): string => `the model ${name} could not be taken out of service within ${timeoutMs} ms${last}`;
+  return withinTime({ timeoutMs, signal, message }, (limit) => settle(() => withdraw(client, name, plugin, limit), failed, limit));
+}
+
+async function settle(attempt: () => Promise<void>, failed: (error: StatusError) => void, signal: AbortSignal): Promise<void> {
+  const backoff = new ItemBackoff({ baseMs: 20, maxMs: 2000, jitter: 0.5 });
+  for (;;) {
+    if (signal.aborted) throw abortError(signal);
+    try {
+      return await attempt();
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return;
+      if (!isStatusError(error) || !forNow.has(error.reason) || isFenceLost(error)) throw error;
+      failed(error);
+      await delay(backoff.delay(''), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+async function withdraw(client: Pick<Reader & Writer, 'get' | 'update'>, name: string, plugin: string, signal: AbortSignal): Promise<void> {
+  const stored = await client.get(definitionType, { namespace: '', name }, { signal });
+  const served = stored.spec.versions.filter((version) => version.served).map((version) => version.name);
+  if (stored.metadata.labels?.[pluginLabel] !== plugin || stored.metadata.deletionTimestamp !== undefined || served.length === 0) return;
+  const versions = stored.spec.versions.map((version) => ({ ...version, served: false }));
+  // The answer comes when the server has heard of the change: it serves the model no more by then.
+  await client.update(definitionType, { ...stored, metadata: withServedBefore(stored.metadata, served), spec: { ...stored.spec, versions } }, { signal });
+}

@@ -1,0 +1,28 @@
+import { abortError, newTimeout } from '#pkg/apimachinery/index';
+
+export interface TimeLimit {
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+  /** What is said when the time is over: a StatusError 504. */
+  message: () => string;
+}
+
+/**
+ * Runs `work` with a signal that fires when the time is over, or with `signal`; the work must end soon after it.
+ * @throws what `work` throws; once the signal has fired, its reason: a StatusError 504 that says `message`, or what `signal` says
+ */
+export async function withinTime<T>({ timeoutMs, signal, message }: TimeLimit, work: (limit: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const giveUp = (): void => limit.abort(signal?.reason);
+  const timer = setTimeout(() => limit.abort(newTimeout(message())), timeoutMs);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  if (signal?.aborted === true) giveUp();
+  try {
+    return await work(limit.signal);
+  } catch (error) {
+    throw limit.signal.aborted ? abortError(limit.signal) : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
+  }
+}
