@@ -69,7 +69,8 @@ export class ObjectStream {
         if (isStatusError(error, 'Expired')) {
           position = undefined;
           log.info(details, 'the history of this type is no longer kept from where it was followed; looking at all owned objects again');
-        } else log.warn(details, 'this type could not be followed; trying again');
+        } else if (isStatusError(error, 'NotFound')) log.debug(details, 'this type is not served; its definition will say so');
+        else log.warn(details, 'this type could not be followed; trying again');
       }
       if (this.#isLast) return;
       await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);

@@ -6,6 +6,8 @@ import { Informer } from './informer.ts';
 export interface CacheOptions {
   client: Reader & Watcher;
   log: Log;
+  /** Milliseconds between tries that fail. Default 200 to 30 000. */
+  backoff?: { baseMs: number; maxMs: number };
 }
 
 /** One informer for each type and selection, shared by all that ask for it. */

@@ -49,6 +49,18 @@ test('waits for nothing after a write that changed nothing, a dry run, and a wri
   expect((await cached.get(postType, { namespace: '', name: 'quiet' })).spec!.title).toBe('a title');
 });
 
+test('reads what became of a write whose answer was lost, however late the cache is', async () => {
+  const lossy = new CachedClient({ client: new FaultyClient({ client, seed: 2, rates: { lostAnswer: 1 } }), cache });
+  const key = { namespace: '', name: 'lost' };
+  await expect(lossy.create(postType, newPost('lost', 'title 0'))).rejects.toMatchObject({ code: 503 });
+  for (let i = 1; i <= 10; i += 1) {
+    await expect(lossy.patch(postType, key, { type: 'merge', patch: { spec: { title: `title ${i}` } } })).rejects.toMatchObject({ code: 503 });
+    expect((await lossy.get(postType, key)).spec!.title).toBe(`title ${i}`);
+  }
+  await expect(lossy.delete(postType, key)).rejects.toMatchObject({ code: 503 });
+  await expect(lossy.get(postType, key)).rejects.toMatchObject({ code: 404 });
+});
+
 test('asks the API for what no cache has, and for what a cache cannot answer', async () => {
   const namespace = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
   expect((await cached.get(namespace, { namespace: '', name: 'default' })).metadata.name).toBe('default');

@@ -1,4 +1,5 @@
 import {
+  isStatusError,
   newNotFound,
   type AnyObject,
   type Client,
@@ -16,6 +17,7 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from '#pkg/apimachinery/index';
+import { requestOf } from '../reconcile/reconciler.ts';
 import type { Cache } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { OwnWrites } from './own-writes.ts';
@@ -29,18 +31,19 @@ export interface CachedClientOptions {
 
 /**
  * A Client that reads from the caches there are, and everything else from the API. What it wrote itself it also reads: a read waits
- * until its cache shows this client's last write of the type. Objects from a cache are frozen.
+ * until its cache shows this client's last write of the type, and what became of a write whose answer was lost. Objects from a cache are frozen.
  */
 export class CachedClient implements Client {
   readonly #client: Client;
   readonly #cache: Cache;
   readonly #fence: () => Fence | undefined;
-  readonly #writes = new OwnWrites();
+  readonly #writes: OwnWrites;
 
   constructor({ client, cache, fence = () => undefined }: CachedClientOptions) {
     this.#client = client;
     this.#cache = cache;
     this.#fence = fence;
+    this.#writes = new OwnWrites(client);
   }
 
   /** Resolves when the caches show everything this client wrote. @throws whatever `signal` was aborted with. */
@@ -66,28 +69,28 @@ export class CachedClient implements Client {
   }
 
   create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, this.#client.create(type, object, this.#fenced(options)), options);
+    return this.#noting(type, requestOf(object), this.#client.create(type, object, this.#fenced(options)), options);
   }
 
   update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, this.#client.update(type, object, this.#fenced(options)), options);
+    return this.#noting(type, requestOf(object), this.#client.update(type, object, this.#fenced(options)), options);
   }
 
   patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, this.#client.patch(type, key, patch, this.#fenced(options)), options);
+    return this.#noting(type, key, this.#client.patch(type, key, patch, this.#fenced(options)), options);
   }
 
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, this.#client.updateStatus(type, object, this.#fenced(options)), options);
+    return this.#noting(type, requestOf(object), this.#client.updateStatus(type, object, this.#fenced(options)), options);
   }
 
   patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#noting(type, this.#client.patchStatus(type, key, patch, this.#fenced(options)), options);
+    return this.#noting(type, key, this.#client.patchStatus(type, key, patch, this.#fenced(options)), options);
   }
 
   async delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
     const informer = this.#cache.wholeOf(type);
-    const deletion = await this.#client.delete(type, key, this.#fenced(options));
+    const deletion = await this.#knowing(informer, key, this.#client.delete(type, key, this.#fenced(options)));
     if (informer !== undefined && options?.dryRun !== true) {
       if (deletion.object === undefined) this.#writes.noteDeletion(informer, key, deletion.uid);
       else this.#writes.noteRevision(informer, deletion.object);
@@ -104,11 +107,22 @@ export class CachedClient implements Client {
     return { ...options, ...(fence === undefined ? {} : { fence }) } as Options;
   }
 
-  async #noting<T extends AnyObject>(type: ResourceType<T>, write: Promise<Stored<T>>, options?: WriteOptions): Promise<Stored<T>> {
-    const written = await write;
+  async #noting<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, write: Promise<Stored<T>>, options?: WriteOptions): Promise<Stored<T>> {
     const informer = this.#cache.wholeOf(type);
+    const written = await this.#knowing(informer, key, write);
     if (informer !== undefined && options?.dryRun !== true) this.#writes.noteRevision(informer, written);
     return written;
+  }
+
+  /** Remembers a write that may have been done although it failed. One that was to get its name from the server has no key to look up. */
+  async #knowing<T extends AnyObject, Result>(informer: Informer<T> | undefined, key: ObjectKey, write: Promise<Result>): Promise<Result> {
+    try {
+      return await write;
+    } catch (error) {
+      const isRefusal = isStatusError(error) && error.code < 500;
+      if (informer !== undefined && !isRefusal && key.name !== '') this.#writes.noteUnknown(informer, key);
+      throw error;
+    }
   }
 
   /** The type's cache, caught up with this client's writes; undefined if there is none that has begun. */

@@ -1,4 +1,5 @@
-import { newTimeout, type AnyObject, type ObjectKey, type Stored } from '#pkg/apimachinery/index';
+import { isStatusError, newTimeout, type AnyObject, type ObjectKey, type Reader, type Stored } from '#pkg/apimachinery/index';
+import { formatRequest } from '../reconcile/reconciler.ts';
 import type { Informer } from './informer.ts';
 
 /** For a cache to show a write; past that it is not only late. Milliseconds. */
@@ -9,11 +10,19 @@ interface Awaited {
   revision: bigint;
   /** Objects deleted by us, by uid. */
   deleted: Map<string, ObjectKey>;
+  /** Objects of writes whose answers were lost, by their keys: done or not, they are looked up before they are read. */
+  unknown: Map<string, ObjectKey>;
 }
 
 /** What this process wrote and its caches may not show yet. */
 export class OwnWrites {
+  readonly #reader: Pick<Reader, 'get'>;
   readonly #awaited = new Map<Informer<AnyObject>, Awaited>();
+
+  /** Through `reader`, which is no cache, the objects of lost answers are looked up. */
+  constructor(reader: Pick<Reader, 'get'>) {
+    this.#reader = reader;
+  }
 
   noteRevision<T extends AnyObject>(informer: Informer<T>, { metadata }: Stored<T>): void {
     const awaited = this.#of(informer);
@@ -26,10 +35,19 @@ export class OwnWrites {
     this.#of(informer).deleted.set(uid, key);
   }
 
-  /** @throws StatusError 504 if the cache stays behind, or whatever `signal` was aborted with. */
+  /** Of a write that may or may not have been done. */
+  noteUnknown<T extends AnyObject>(informer: Informer<T>, key: ObjectKey): void {
+    this.#of(informer).unknown.set(formatRequest(key), key);
+  }
+
+  /** @throws StatusError 504 if the cache stays behind, the failure of a look-up, or whatever `signal` was aborted with. */
   async waitFor<T extends AnyObject>(informer: Informer<T>, signal?: AbortSignal): Promise<void> {
     const awaited = this.#awaited.get(informer as unknown as Informer<AnyObject>);
     if (awaited === undefined) return;
+    for (const [id, key] of awaited.unknown) {
+      await this.#lookUp(informer, key, signal);
+      awaited.unknown.delete(id);
+    }
     const limit = new AbortController();
     const abort = (): void => limit.abort();
     const timer = setTimeout(abort, longestWait);
@@ -48,11 +66,22 @@ export class OwnWrites {
     for (const informer of this.#awaited.keys()) await this.waitFor(informer, signal);
   }
 
+  /** What the write came to is what there is now. */
+  async #lookUp<T extends AnyObject>(informer: Informer<T>, key: ObjectKey, signal?: AbortSignal): Promise<void> {
+    try {
+      this.noteRevision(informer, await this.#reader.get(informer.type, key, signal === undefined ? {} : { signal }));
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error;
+      const shown = informer.indexer.get(key);
+      if (shown !== undefined) this.noteDeletion(informer, key, shown.metadata.uid);
+    }
+  }
+
   #of<T extends AnyObject>(informer: Informer<T>): Awaited {
     const key = informer as unknown as Informer<AnyObject>;
     const present = this.#awaited.get(key);
     if (present !== undefined) return present;
-    const fresh: Awaited = { revision: 0n, deleted: new Map() };
+    const fresh: Awaited = { revision: 0n, deleted: new Map(), unknown: new Map() };
     this.#awaited.set(key, fresh);
     return fresh;
   }

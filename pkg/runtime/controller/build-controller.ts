@@ -1,8 +1,11 @@
-import { formatGroupResource, type AnyObject, type ResourceType } from '#pkg/apimachinery/index';
+import { formatGroupResource, type AnyObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import type { Cache } from '../cache/cache.ts';
 import type { CachedClient } from '../cache/cached-client.ts';
 import { Lister } from '../cache/lister.ts';
 import type { Log } from '../log.ts';
+import type { EventSink } from '../recorder/event-sink.ts';
+import { PositionStore, type PositionStoreOptions } from '../resume/position-store.ts';
+import { Resume } from '../resume/resume.ts';
 import { informerSource } from '../source/source.ts';
 import { Controller, type ControllerObserver } from './controller.ts';
 import type { ControllerDefinition } from './controller-definition.ts';
@@ -11,14 +14,19 @@ export interface ControllerEnvironment {
   cache: Cache;
   client: CachedClient;
   log: Log;
+  events: EventSink;
+  /** Where positions are stored; without it nothing resumes. */
+  positions?: Omit<PositionStoreOptions, 'controller'> & { client: Client };
   observer?: ControllerObserver;
 }
 
 /** The controller that a definition describes, on these caches. */
-export function buildController(definition: ControllerDefinition, { cache, client, log, observer }: ControllerEnvironment): Controller {
+export function buildController(definition: ControllerDefinition, environment: ControllerEnvironment): Controller {
+  const { cache, client, log, events, observer } = environment;
   const { name, watches, indexes, tuning } = definition;
   const { sources, reconcile } = definition.begin();
-  const informers = watches.map(({ type, selection, handler, predicates }) => informerSource(cache.informerFor(type, selection), handler, predicates));
+  const resume = resumeOf(definition, environment);
+  const informers = resume === undefined ? watches.map(({ type, selection, handler, predicates }) => informerSource(cache.informerFor(type, selection), handler, predicates)) : [];
   for (const { type, name: index, valuesOf } of indexes) cache.informerFor(type).indexer.addIndex(index, valuesOf);
   const lister = <T extends AnyObject>(type: ResourceType<T>): Lister<T> => {
     const informer = cache.wholeOf(type);
@@ -30,11 +38,19 @@ export function buildController(definition: ControllerDefinition, { cache, clien
     name,
     sources: [...informers, ...sources],
     log,
-    reconciler: { reconcile: (request, signal) => reconcile(request, { client, lister, log, signal }) },
+    reconciler: { reconcile: (request, signal) => reconcile(request, { client, lister, events, log, signal }) },
     catchUp: (signal) => client.catchUp(signal),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(limiter === undefined ? {} : { limiter: limiter() }),
     ...(observer === undefined ? {} : { observer }),
+    ...(resume === undefined ? {} : { resume }),
   });
+}
+
+function resumeOf({ name, watches, tuning }: ControllerDefinition, { cache, log, positions }: ControllerEnvironment): Resume | undefined {
+  const options = tuning.resume;
+  if (options === undefined || positions === undefined) return undefined;
+  const informers = watches.map(({ type, selection }) => cache.informerFor(type, selection));
+  return new Resume({ watches, informers, client: positions.client, store: new PositionStore({ ...positions, controller: name }), options, controller: name, log });
 }

@@ -4,6 +4,7 @@ import type { Lister } from '../cache/lister.ts';
 import type { EventHandler } from '../handler/event-handler.ts';
 import type { Log } from '../log.ts';
 import type { Predicate } from '../predicate/predicate.ts';
+import type { EventSink } from '../recorder/event-sink.ts';
 import type { ReconcileRequest, ReconcileResult } from '../reconcile/reconciler.ts';
 import type { Source } from '../source/source.ts';
 import type { RateLimiter } from '../workqueue/rate-limiter.ts';
@@ -13,7 +14,9 @@ export interface ReconcileContext {
   /** Reads what the controller watches from its caches, the rest from the API; its writes are fenced where leaders are elected. */
   client: Client;
   /** The cache of a type that the controller watches whole. @throws Error for any other type. */
-  lister<T extends AnyObject>(type: ResourceType<T>): Lister<T>;
+  lister: <T extends AnyObject>(type: ResourceType<T>) => Lister<T>;
+  /** Tells people what happened to an object, as core/v1 Events. */
+  events: EventSink;
   log: Log;
   /** Fires when the reconcile took too long or the controller stops. */
   signal: AbortSignal;
@@ -27,6 +30,8 @@ export interface WatchDefinition {
   selection: Selection;
   handler: EventHandler;
   predicates: readonly Predicate[];
+  /** What the handler makes of an object never changes while the object is there; see `ControllerTuning.resume`. */
+  isMappingFixed?: boolean;
 }
 
 export interface CacheIndex {
@@ -42,6 +47,21 @@ export interface ControllerTuning {
   timeoutMs?: number;
   /** Makes the back-off of the queue. Default: by key from 5 ms to 1 000 s, and 100 retries a second over all. */
   limiter?: () => RateLimiter;
+  /**
+   * Keeps a stored position, so that a restart looks only at what changed since, deletions included, and at what had not gone well.
+   * Without it, a restart looks at everything and learns of no deletion that it missed. So it is all the same where the position is
+   * older than the history that is kept (10 minutes at least), or holds for other watches. It looks at everything, and learns of deletions,
+   * where the `version` is another, where more than 500 objects wait for their `requeueAfterMs`, or where an object changed whose
+   * handler looks at more than its name: who was concerned before nobody can tell, unless the watch has `isMappingFixed`.
+   */
+  resume?: ResumeOptions;
+}
+
+export interface ResumeOptions {
+  /** Any text; with another one everything is looked at: to be changed when the controller's code would do otherwise with objects it has looked at. */
+  version?: string;
+  /** Between two writes of the position, at least. Milliseconds, default 5 000. */
+  intervalMs?: number;
 }
 
 /** What a controller has for one turn of running, which lasts while its process leads. */

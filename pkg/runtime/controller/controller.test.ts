@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { fenceHeader, newConflict } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
@@ -112,6 +113,19 @@ describe('a controller', () => {
     expect(attempts[1]!.request).toEqual(b);
   });
 
+  test('does not try again what was refused as its lease is lost: the turn is ending', async () => {
+    const { source, attempts, outcomes, logged } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.fail(newConflict({ group: '', resource: 'posts' }, 'a', 'the lease is another\'s', [{ reason: 'FieldValueInvalid', message: '', field: fenceHeader }]));
+    await stage.until(() => outcomes.length === 1);
+    // A retry would be there before this one.
+    source.push(b);
+    await stage.until(() => attempts.length === 2);
+    expect(attempts[1]!.request).toEqual(b);
+    expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
+  });
+
   test('looks again when asked to', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
@@ -119,6 +133,24 @@ describe('a controller', () => {
     attempts[0]!.end({ requeueAfterMs: 1 });
     await stage.until(() => attempts.length === 2);
     expect(outcomes).toEqual(['requeued']);
+  });
+
+  test.each([['no number', { requeueAfterMs: NaN }], ['no time', {}], ['a text', 'soon']])('takes %s for a failure: it is no answer', async (_, answer) => {
+    const { source, attempts, outcomes } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.end(answer as ReconcileResult);
+    await stage.until(() => attempts.length === 2);
+    expect(outcomes).toEqual(['error']);
+  });
+
+  test('takes null for nothing', async () => {
+    const { source, attempts, outcomes } = await start();
+    source.push(a);
+    await stage.until(() => attempts.length === 1);
+    attempts[0]!.end(null as unknown as ReconcileResult);
+    await stage.until(() => outcomes.length === 1);
+    expect(outcomes).toEqual(['success']);
   });
 
   test('tells a reconcile that takes too long, goes on with others, and keeps its object until it ends', async () => {

@@ -1,7 +1,9 @@
 import { setMaxListeners } from 'node:events';
+import { isFenceLost } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { formatRequest, parseRequest, TerminalError, type Reconciler, type ReconcileResult } from '../reconcile/reconciler.ts';
-import type { Source } from '../source/source.ts';
+import type { Resume } from '../resume/resume.ts';
+import type { EnqueueOptions, Source } from '../source/source.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 import { WorkQueue, type QueueObserver } from '../workqueue/work-queue.ts';
@@ -18,6 +20,8 @@ export interface ControllerOptions {
   name: string;
   reconciler: Reconciler;
   sources: readonly Source[];
+  /** Its sources start with the others. */
+  resume?: Resume;
   log: Log;
   /** Objects that are worked on at once. Default 1. */
   concurrency?: number;
@@ -59,10 +63,11 @@ export class Controller {
 
   /** Resolves when the sources have given what there was at first and work has begun; false if it was stopped before. */
   async start(): Promise<boolean> {
-    const { sources, concurrency = 1 } = this.#options;
+    const { resume, concurrency = 1 } = this.#options;
     const { signal } = this.#starting;
-    const synced = await Promise.all(sources.map((source) => source.start((request) => this.#queue.add(formatRequest(request)), signal)));
+    const synced = await Promise.all(this.#sources.map((source) => source.start((request, options) => this.#enqueue(formatRequest(request), options), signal)));
     if (this.#stopped || synced.includes(false)) return false;
+    resume?.begin();
     this.#workers = Array.from({ length: concurrency }, () => this.#work());
     return true;
   }
@@ -71,11 +76,21 @@ export class Controller {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#starting.abort();
-    const sources = Promise.all(this.#options.sources.map(async (source) => source.stop()));
+    const sources = Promise.all(this.#sources.map(async (source) => source.stop()));
     for (const abort of this.#underWay) abort.abort(new Error('the controller is stopping'));
     await this.#queue.close();
     await Promise.all(this.#workers);
     await sources;
+    await this.#options.resume?.end();
+  }
+
+  get #sources(): readonly Source[] {
+    return [...this.#options.sources, ...(this.#options.resume?.sources ?? [])];
+  }
+
+  #enqueue(key: string, { revision, afterMs = 0 }: EnqueueOptions = {}): void {
+    this.#options.resume?.ledger.ask(key, revision, dueAfter(afterMs));
+    this.#queue.addAfter(key, afterMs);
   }
 
   async #work(): Promise<void> {
@@ -107,21 +122,29 @@ export class Controller {
   /** Never rejects. */
   async #attempt(key: string, signal: AbortSignal): Promise<void> {
     const began = performance.now();
+    this.#options.resume?.ledger.begin(key);
     const outcome = await this.#outcomeOf(key, signal);
     this.#options.observer?.reconciled(outcome, performance.now() - began);
   }
 
   async #outcomeOf(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
-    const { reconciler, catchUp, log, name } = this.#options;
+    const { reconciler, catchUp, log, name, resume } = this.#options;
     try {
       await catchUp?.(signal);
-      return this.#settle(key, await reconciler.reconcile(parseRequest(key), signal));
+      return this.#settle(key, requeueOf(await reconciler.reconcile(parseRequest(key), signal)));
     } catch (error) {
       const details = { err: error, controller: name, request: key, failures: this.#queue.failures(key) + 1 };
       if (error instanceof TerminalError) {
         this.#queue.forget(key);
+        resume?.ledger.settle(key);
         log.error(details, 'the reconcile failed, and is not tried again until something changes');
         return 'terminal';
+      }
+      resume?.ledger.fail(key);
+      if (isFenceLost(error)) {
+        // Another leads, and looks at it: this turn is ending.
+        log.debug(details, 'the reconcile was refused, as its lease is another\'s by now');
+        return 'error';
       }
       if (!this.#stopped) log.warn(details, 'the reconcile failed, and is tried again');
       this.#queue.addRateLimited(key);
@@ -129,12 +152,26 @@ export class Controller {
     }
   }
 
-  #settle(key: string, result: ReconcileResult): ReconcileOutcome {
+  #settle(key: string, afterMs: number | undefined): ReconcileOutcome {
     this.#queue.forget(key);
-    if (result === undefined) return 'success';
-    this.#queue.addAfter(key, result.requeueAfterMs);
+    this.#options.resume?.ledger.settle(key);
+    if (afterMs === undefined) return 'success';
+    this.#enqueue(key, { afterMs });
     return 'requeued';
   }
+}
+
+/** Who writes in JavaScript may answer anything. @throws TypeError for what is no answer. */
+function requeueOf(result: ReconcileResult | null): number | undefined {
+  if (result === undefined || result === null) return undefined;
+  const { requeueAfterMs } = result;
+  if (typeof requeueAfterMs !== 'number' || Number.isNaN(requeueAfterMs)) throw new TypeError('a reconcile answers nothing, or requeueAfterMs as a number of milliseconds');
+  return requeueAfterMs;
+}
+
+/** Milliseconds since 1970; 0 for at once. */
+function dueAfter(ms: number): number {
+  return ms > 0 ? Math.ceil(Math.min(Date.now() + ms, Number.MAX_SAFE_INTEGER)) : 0;
 }
 
 class OverdueError extends Error {}

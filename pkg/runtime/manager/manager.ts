@@ -1,17 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, Fence } from '#pkg/apimachinery/index';
+import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
-import { buildController } from '../controller/build-controller.ts';
+import { buildController, type ControllerEnvironment } from '../controller/build-controller.ts';
 import type { Controller, ControllerObserver } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
 import { LeaderElector, type Leadership, type LeaderElectorOptions } from '../leaderelection/leader-elector.ts';
 import type { Log } from '../log.ts';
+import { EventRecorder } from '../recorder/event-recorder.ts';
 
 export interface ManagerOptions {
   client: Client;
   log: Log;
   controllers: readonly ControllerDefinition[];
+  /**
+   * Whose controllers these are: with a controller's name it says whose stored position is whose. Default: the election's lease; without
+   * either no controller resumes.
+   */
+  name?: string;
   /** Only the process that holds this lease runs the controllers; the others keep their caches warm. Without it they always run. */
   election?: Omit<LeaderElectorOptions, 'client' | 'log'>;
   /** For the writes of the controllers, where somebody else elected this process. */
@@ -23,7 +30,7 @@ export interface ManagerOptions {
 
 /**
  * Runs controllers on one set of caches. Start order: caches, then (as leader) each controller in the order given. Stop is the
- * reverse: reconciles under way are told and waited for, then the lease is given back, then the caches end.
+ * reverse: reconciles under way are told and waited for, then positions and events are written, then the lease is given back, then the caches end.
  */
 export class Manager {
   readonly #options: ManagerOptions;
@@ -73,16 +80,38 @@ export class Manager {
 
   /** Runs the controllers until the turn is over. */
   async #lead({ signal, fence }: Pick<Leadership, 'signal'> & { fence?: Fence }): Promise<void> {
-    const { client, log, controllers, observerFor } = this.#options;
+    const { client, log, controllers, observerFor, election } = this.#options;
     const cached = new CachedClient({ client, cache: this.#cache, fence: () => fence });
+    const fenced = fence === undefined ? {} : { fence };
+    const positions = this.#positions(fenced);
+    const recorder = new EventRecorder({ client, log, ...fenced, ...(election === undefined ? {} : { instance: election.identity }) });
     this.#controllers = controllers.map((definition) => {
       const observer = observerFor?.(definition.name);
-      return buildController(definition, { cache: this.#cache, client: cached, log, ...(observer === undefined ? {} : { observer }) });
+      const events = recorder.sinkOf(definition.name);
+      return buildController(definition, { cache: this.#cache, client: cached, log, events, ...(positions === undefined ? {} : { positions }), ...(observer === undefined ? {} : { observer }) });
     });
-    const starting = Promise.all(this.#controllers.map((controller) => controller.start()));
+    const starting = Promise.all(this.#controllers.map((controller) => this.#startController(controller)));
     await whenAborted(signal);
     await this.#stopControllers();
+    await recorder.stop();
     await starting;
+  }
+
+  /** Never rejects: a source may be anybody's. */
+  async #startController(controller: Controller): Promise<void> {
+    try {
+      await controller.start();
+    } catch (error) {
+      this.#options.log.error({ err: error, controller: controller.name }, 'a controller could not start, and does not run in this turn');
+    }
+  }
+
+  #positions(fenced: { fence?: Fence }): ControllerEnvironment['positions'] {
+    const { client, election, log, controllers, name = election?.lease } = this.#options;
+    if (name !== undefined) return { client, namespace: election?.namespace ?? systemNamespace, manager: name, ...fenced };
+    const resuming = controllers.filter(({ tuning }) => tuning.resume !== undefined);
+    if (resuming.length > 0) log.warn({ controllers: resuming.map((each) => each.name) }, 'controllers cannot resume under a manager without a name; they look at everything');
+    return undefined;
   }
 
   async #stopControllers(): Promise<void> {

@@ -4,10 +4,19 @@ import type { Informer } from '../cache/informer.ts';
 import { and, type Predicate } from '../predicate/predicate.ts';
 import type { ReconcileRequest } from '../reconcile/reconciler.ts';
 
+export interface EnqueueOptions {
+  /** Of the change that asks for it: a stored position does not pass it before the request was answered. */
+  revision?: bigint;
+  /** Later, not now. Milliseconds. */
+  afterMs?: number;
+}
+
+export type Enqueue = (request: ReconcileRequest, options?: EnqueueOptions) => void;
+
 /** Where requests come from. */
 export interface Source {
   /** Resolves when what there was at first has been enqueued; false if `signal` fired before. */
-  start(enqueue: (request: ReconcileRequest) => void, signal: AbortSignal): Promise<boolean>;
+  start(enqueue: Enqueue, signal: AbortSignal): Promise<boolean>;
   /** Nothing is enqueued afterwards; where it answers a promise, nothing of it runs any more when that resolves. */
   stop(): void | Promise<void>;
 }
@@ -30,14 +39,14 @@ export function informerSource<T extends AnyObject>(informer: Informer<T>, handl
 
 /** Requests from outside the API: a timer, a webhook, another system. */
 export class ChannelSource implements Source {
-  #enqueue: ((request: ReconcileRequest) => void) | undefined;
+  #enqueue: Enqueue | undefined;
 
   /** Is dropped unless the controller runs. */
   push(request: ReconcileRequest): void {
     this.#enqueue?.(request);
   }
 
-  start(enqueue: (request: ReconcileRequest) => void): Promise<boolean> {
+  start(enqueue: Enqueue): Promise<boolean> {
     this.#enqueue = enqueue;
     return Promise.resolve(true);
   }

@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   newConflict,
   newExpired,
   newServiceUnavailable,
+  newTooManyRequests,
   type AnyObject,
   type Client,
   type ClientEvent,
@@ -18,44 +20,74 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from '#pkg/apimachinery/index';
-import { SeededRandom } from './seeded-random.ts';
+import { CrashError } from './crash-error.ts';
+import { Fates } from './fates.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 /** How often each thing goes wrong, from 0 (never) to 1; those left out are 0. */
 export interface FaultRates {
-  /** A read or write fails before it reaches the server. */
+  /** A read or write fails before it reaches the server: 503. */
   unavailable?: number;
+  /** So does one of a server that has too much to do: 429. */
+  tooManyRequests?: number;
   /** A write is made, and its answer lost. */
   lostAnswer?: number;
-  /** An update fails as if somebody else had been faster. */
+  /** An answer comes late, after the events of its write. */
+  lateAnswer?: number;
+  /** A write that names a revision fails as if somebody else had been faster: 409. */
   conflict?: number;
   /** A watch ends after an event. */
   droppedWatch?: number;
-  /** A watch, or the next chunk of a list, finds its history gone. */
+  /** A watch, or the next chunk of a list, finds its history gone: 410. */
   expired?: number;
-  /** An event, and all after it, come some turns of the event loop late. */
+  /** An event, and all after it, come late: what they feed is behind the API. */
   delayedEvent?: number;
+  /** The process ends right before a write, or right after: a CrashError, then and from every later call. */
+  crash?: number;
 }
 
 export interface FaultyClientOptions {
   client: Client;
   seed: number;
   rates: FaultRates;
+  /** Told of each fault as it happens, in words. */
+  onFault?: (fault: string) => void;
 }
 
-/** A Client on which things go wrong as they do on real networks, the same for the same seed and order of calls. */
-export class FaultyClient implements Client {
-  readonly #client: Client;
-  readonly #random: SeededRandom;
-  #rates: FaultRates;
+/** What all lives of a process share. */
+interface World {
+  client: Client;
+  fates: Fates;
+  rates: FaultRates;
+  onFault: (fault: string) => void;
+}
 
-  constructor({ client, seed, rates }: FaultyClientOptions) {
-    this.#client = client;
-    this.#random = new SeededRandom(seed);
-    this.#rates = rates;
+/**
+ * A Client on which things go wrong as they do on real networks. What happens to the nth call of one verb on one object is decided by the
+ * seed alone.
+ */
+export class FaultyClient implements Client {
+  readonly #world: World;
+  #death: CrashError | undefined;
+  #die!: () => void;
+  /** Resolves at the crash. */
+  readonly crashed: Promise<void>;
+
+  constructor({ client, seed, rates, onFault = () => undefined }: FaultyClientOptions, world: World = { client, fates: new Fates(seed), rates, onFault }) {
+    this.#world = world;
+    this.crashed = new Promise((resolve) => {
+      this.#die = resolve;
+    });
   }
 
+  /** The client of the process that is started after a crash. Its faults go on where this one's were. */
+  nextLife(): FaultyClient {
+    return new FaultyClient({ ...this.#world, seed: 0 }, this.#world);
+  }
+
+  /** For all lives. */
   setRates(rates: FaultRates): void {
-    this.#rates = rates;
+    this.#world.rates = rates;
   }
 
   /** From here on nothing goes wrong. */
@@ -64,70 +96,121 @@ export class FaultyClient implements Client {
   }
 
   get<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: RequestOptions): Promise<Stored<T>> {
-    return this.#read(() => this.#client.get(type, key, options));
+    return this.#read(nameOf('get', type, key), (client) => client.get(type, key, options));
   }
 
-  list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    if (options.continue !== undefined && this.#happens('expired')) return Promise.reject(newExpired('the history of this list is gone'));
-    return this.#read(() => this.#client.list(type, options));
+  async list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const call = nameOf('list', type);
+    if (options.continue !== undefined && this.#happens('expired', call)) throw newExpired('the history of this list is gone');
+    return this.#read(call, (client) => client.list(type, options));
   }
 
   create<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(() => this.#client.create(type, object, options));
+    return this.#write(nameOf('create', type, object.metadata), (client) => client.create(type, object, options));
   }
 
   update<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#update(type, object, () => this.#client.update(type, object, options));
+    return this.#write(nameOf('update', type, object.metadata), (client) => client.update(type, object, options), conflictAt(type, object));
   }
 
   updateStatus<T extends AnyObject>(type: ResourceType<T>, object: T, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#update(type, object, () => this.#client.updateStatus(type, object, options));
+    return this.#write(nameOf('updateStatus', type, object.metadata), (client) => client.updateStatus(type, object, options), conflictAt(type, object));
   }
 
   patch<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(() => this.#client.patch(type, key, patch, options));
+    return this.#write(nameOf('patch', type, key), (client) => client.patch(type, key, patch, options), namesRevision(patch) ? conflictOf(type, key) : undefined);
   }
 
   patchStatus<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, patch: Patch, options?: WriteOptions): Promise<Stored<T>> {
-    return this.#write(() => this.#client.patchStatus(type, key, patch, options));
+    return this.#write(nameOf('patchStatus', type, key), (client) => client.patchStatus(type, key, patch, options), namesRevision(patch) ? conflictOf(type, key) : undefined);
   }
 
   delete<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey, options?: DeleteOptions): Promise<Deletion<T>> {
-    return this.#write(() => this.#client.delete(type, key, options));
+    const conflict = options?.resourceVersion === undefined ? undefined : conflictOf(type, key);
+    return this.#write(nameOf('delete', type, key), (client) => client.delete(type, key, options), conflict);
   }
 
   async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
-    if (this.#happens('expired')) throw newExpired('the history of this watch is gone');
-    const stream = await this.#read(() => this.#client.watch(type, options));
-    const disturbed = this.#disturbed(stream);
+    const call = nameOf('watch', type);
+    if (this.#happens('expired', call)) throw newExpired('the history of this watch is gone');
+    const stream = await this.#read(call, (client) => client.watch(type, options));
+    const disturbed = this.#disturbed(call, stream);
     return { close: () => stream.close(), [Symbol.asyncIterator]: () => disturbed };
   }
 
-  async *#disturbed<T extends AnyObject>(stream: EventStream<T>): AsyncGenerator<ClientEvent<T>> {
+  async *#disturbed<T extends AnyObject>(call: string, stream: EventStream<T>): AsyncGenerator<ClientEvent<T>> {
     for await (const event of stream) {
-      if (this.#happens('delayedEvent')) for (let turns = this.#random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
-      if (this.#happens('droppedWatch')) return;
+      if (this.#happens('delayedEvent', call)) await this.#linger(call);
+      if (this.#death !== undefined || this.#happens('droppedWatch', call)) return;
       yield event;
     }
   }
 
-  #update<T extends AnyObject>(type: ResourceType<T>, object: T, work: () => Promise<Stored<T>>): Promise<Stored<T>> {
-    if (this.#happens('conflict')) return Promise.reject(newConflict({ group: type.group, resource: type.plural }, object.metadata.name, 'somebody else was faster'));
-    return this.#write(work);
+  async #read<Result>(call: string, work: (client: Client) => Promise<Result>): Promise<Result> {
+    this.#checkAlive();
+    if (this.#happens('unavailable', call)) throw newServiceUnavailable('the server could not be reached');
+    if (this.#happens('tooManyRequests', call)) throw newTooManyRequests('the server has too much to do', 1);
+    const result = await work(this.#world.client);
+    if (this.#happens('lateAnswer', call)) await this.#linger(call);
+    // What it asked for before it died may still have been done.
+    this.#checkAlive();
+    return result;
   }
 
-  #read<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#happens('unavailable') ? Promise.reject(newServiceUnavailable('the server could not be reached')) : work();
-  }
-
-  async #write<Result>(work: () => Promise<Result>): Promise<Result> {
-    const isLost = this.#happens('lostAnswer');
-    const result = await this.#read(work);
+  async #write<Result>(call: string, work: (client: Client) => Promise<Result>, conflict?: () => Error): Promise<Result> {
+    this.#checkAlive();
+    const crashes = this.#happens('crash', call);
+    const comesThrough = this.#world.fates.of(`comes through ${call}`).chance(0.5);
+    if (crashes && !comesThrough) this.#crash();
+    if (conflict !== undefined && this.#happens('conflict', call)) throw conflict();
+    const isLost = this.#happens('lostAnswer', call);
+    const result = await this.#read(call, work);
+    if (crashes) this.#crash();
     if (isLost) throw newServiceUnavailable('the answer was lost');
     return result;
   }
 
-  #happens(fault: keyof FaultRates): boolean {
-    return this.#random.chance(this.#rates[fault] ?? 0);
+  #crash(): never {
+    this.#death ??= new CrashError('the process crashed');
+    this.#die();
+    throw this.#death;
   }
+
+  #checkAlive(): void {
+    if (this.#death !== undefined) throw this.#death;
+  }
+
+  #happens(fault: keyof FaultRates, call: string): boolean {
+    const { rates, fates, onFault } = this.#world;
+    if (!fates.of(`${fault} ${call}`).chance(rates[fault] ?? 0)) return false;
+    onFault(`${fault}: ${call}`);
+    return true;
+  }
+
+  /** Mostly some turns of the event loop; now and then long enough for whole reconciles. */
+  async #linger(call: string): Promise<void> {
+    const random: SeededRandom = this.#world.fates.of(`linger ${call}`);
+    if (random.chance(0.2)) await delay(random.below(20));
+    else for (let turns = random.below(20); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+function nameOf(verb: string, { plural }: ResourceType, key?: { namespace?: string; name: string }): string {
+  if (key === undefined) return `${verb} ${plural}`;
+  return `${verb} ${plural} ${key.namespace === undefined || key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
+}
+
+function conflictOf({ group, plural }: ResourceType, { name }: { name: string }): () => Error {
+  return () => newConflict({ group, resource: plural }, name, 'somebody else was faster');
+}
+
+function conflictAt(type: ResourceType, { metadata }: AnyObject): (() => Error) | undefined {
+  return metadata.resourceVersion === undefined ? undefined : conflictOf(type, metadata);
+}
+
+/** Others cannot conflict: they are repeated on whatever is there. */
+function namesRevision({ type, patch }: Patch): boolean {
+  if (type === 'json') return patch.some((operation) => JSON.stringify(operation).includes('"/metadata/resourceVersion"'));
+  const { metadata } = patch;
+  return typeof metadata === 'object' && metadata !== null && 'resourceVersion' in metadata;
 }

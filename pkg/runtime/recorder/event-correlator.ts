@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { formatTimestamp, type AnyObject } from '#pkg/apimachinery/index';
+import { defaultNamespace, type Event, type InvolvedObject } from '#pkg/apis/index';
+import { BoundedMap } from './bounded-map.ts';
+import type { EventFacts } from './event-sink.ts';
+
+/** Source of the limits: client-go, `tools/record/events_cache.go`. */
+const kept = 4096;
+/** Of one source about one object: so many at once, and then one in five minutes. */
+const burst = 25;
+const refillMs = 300_000;
+/** With more messages than that within ten minutes, events that are alike but for their message become one. */
+const distinctMessages = 10;
+const similarMs = 600_000;
+const longestMessage = 1024;
+const longestReason = 128;
+
+/** An event as it is to be stored. */
+export interface CorrelatedEvent {
+  /** The same for all that are counted together. */
+  key: string;
+  event: Event;
+  /** Is set by whoever stored it. */
+  state: { isStored: boolean };
+}
+
+interface Observation {
+  namespace: string;
+  name: string;
+  firstTimestamp: string;
+  count: number;
+  state: { isStored: boolean };
+}
+
+interface Similar {
+  /** Their digests. */
+  messages: Set<string>;
+  last: number;
+}
+
+/** Turns many events into few: counts repetitions, joins those that are alike, and holds back who tells too much. Source: client-go, `EventCorrelator`. */
+export class EventCorrelator {
+  readonly #now: () => number;
+  readonly #observations = new BoundedMap<Observation>(kept);
+  readonly #similar = new BoundedMap<Similar>(kept);
+  /** By source and object: when all its tokens will be back. */
+  readonly #buckets = new BoundedMap<{ full: number }>(kept);
+
+  /** `now` gives milliseconds since 1970. */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Undefined for one too many: it is counted, and told with the next. */
+  correlate(component: string, instance: string | undefined, object: AnyObject, facts: EventFacts): CorrelatedEvent | undefined {
+    const now = this.#now();
+    const involvedObject = referenceTo(object);
+    const { type } = facts;
+    const reason = cleaned(facts.reason, longestReason);
+    const { resourceVersion: _, ...identity } = involvedObject;
+    const likeness = JSON.stringify([component, identity, type, reason]);
+    const { key, message } = this.#joined(likeness, cleaned(facts.message, longestMessage), now);
+    const time = formatTimestamp(now);
+    const observation = this.#observations.use(key, () => ({ namespace: involvedObject.namespace ?? defaultNamespace, name: eventName(object), firstTimestamp: time, count: 0, state: { isStored: false } }));
+    observation.count += 1;
+    if (!this.#takeToken(JSON.stringify([component, identity]), now)) return undefined;
+    const { namespace, name, firstTimestamp, count, state } = observation;
+    const event: Event = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, name },
+      involvedObject,
+      type,
+      reason,
+      message,
+      source: { component },
+      firstTimestamp,
+      lastTimestamp: time,
+      count,
+      reportingComponent: component,
+      ...(instance === undefined ? {} : { reportingInstance: instance }),
+    };
+    return { key, event, state };
+  }
+
+  #joined(likeness: string, message: string, now: number): { key: string; message: string } {
+    const similar = this.#similar.use(likeness, () => ({ messages: new Set(), last: now }));
+    if (now - similar.last > similarMs) similar.messages.clear();
+    similar.last = now;
+    const digest = createHash('sha256').update(message).digest('base64url');
+    if (!similar.messages.has(digest) && similar.messages.size >= distinctMessages) return { key: likeness, message: `(combined from similar events): ${message}` };
+    similar.messages.add(digest);
+    return { key: JSON.stringify([likeness, digest]), message };
+  }
+
+  #takeToken(source: string, now: number): boolean {
+    const bucket = this.#buckets.use(source, () => ({ full: now }));
+    const full = Math.max(bucket.full, now) + refillMs;
+    if (full - now > burst * refillMs) return false;
+    bucket.full = full;
+    return true;
+  }
+}
+
+function referenceTo({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } }: AnyObject): InvolvedObject {
+  const reference = { apiVersion, kind, namespace: namespace === '' ? undefined : namespace, name, uid, resourceVersion };
+  return Object.fromEntries(Object.entries(reference).filter(([, value]) => value !== undefined));
+}
+
+/** `<object>.<random>`, whatever the object's own name may hold. */
+function eventName({ metadata }: AnyObject): string {
+  const readable = metadata.name.toLowerCase().replace(/[^a-z0-9.-]/g, '-').slice(0, 200).split('.').map((part) => part.replace(/^-+|-+$/g, '')).filter((part) => part !== '').join('.');
+  return `${readable === '' ? 'object' : readable}.${randomBytes(8).toString('hex')}`;
+}
+
+/** What the database takes as text, and not too much of it: a copy, as a slice would keep in memory all that it was cut from. */
+function cleaned(text: string, longest: number): string {
+  return Buffer.from(text.slice(0, longest).replaceAll('\0', '')).toString();
+}

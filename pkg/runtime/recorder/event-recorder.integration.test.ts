@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { newForbidden, newServiceUnavailable, type Client, type Fence } from '#pkg/apimachinery/index';
+import { eventType, type Event } from '#pkg/apis/index';
+import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { controllerFor, leaseType, Manager, type Log } from '../index.ts';
+import { EventRecorder } from './event-recorder.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const seen = { type: 'Normal', reason: 'Seen', message: 'it was seen' } as const;
+
+let env: TestEnv;
+let client: Client;
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  await definePosts(env);
+});
+afterAll(() => env.stop());
+
+async function eventsOf(name: string): Promise<Event[]> {
+  return (await client.list(eventType, { namespace: 'default', fieldSelector: `involvedObject.name=${name},involvedObject.kind=Post`, sort: ['reason'] })).items;
+}
+
+test('a reconcile tells of its object; what is repeated is counted', async () => {
+  const post = await client.create(postType, newPost('told'));
+  let looks = 0;
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const telling = controllerFor(postType, { fieldSelector: 'metadata.name=told' })
+    .named('telling')
+    .reconcile(async (_request, { events }) => {
+      looks += 1;
+      events.record(post, seen);
+      if (looks === 5) end();
+      return { requeueAfterMs: 1 };
+    });
+  const manager = new Manager({ client, log: silent, controllers: [telling] });
+  manager.start();
+  await ended;
+  await manager.stop();
+  const [event, ...others] = await eventsOf('told');
+  expect(others).toEqual([]);
+  expect(event).toMatchObject({ ...seen, count: looks, involvedObject: { uid: post.metadata.uid, apiVersion: 'test.example.com/v1' }, source: { component: 'telling' } });
+});
+
+test('events are found as clients of Kubernetes ask for them', async () => {
+  const recorder = new EventRecorder({ client, log: silent });
+  recorder.sinkOf('posts').record(newPost('asked'), seen);
+  recorder.sinkOf('posts').record(newPost('asked'), { ...seen, type: 'Warning', reason: 'Lost' });
+  await recorder.stop();
+  const answer = await env.request('/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dasked,involvedObject.kind%3DPost,type%3DWarning,reason%3DLost');
+  expect(await answer.json()).toMatchObject({ kind: 'EventList', items: [{ reason: 'Lost', count: 1 }] });
+  const newest = await env.request('/api/v1/events?sort=lastTimestamp,desc&limit=1');
+  expect(newest.status).toBe(200);
+});
+
+describe('what goes wrong', () => {
+  test.each([1, 2, 3])('is tried again: each event is there once, with its count (seed %i)', async (seed) => {
+    const faulty = new FaultyClient({ client, seed, rates: { unavailable: 0.2, lostAnswer: 0.2 } });
+    const recorder = new EventRecorder({ client: faulty, log: silent });
+    const name = `faulty-${seed}`;
+    for (let i = 0; i < 6; i += 1) {
+      recorder.sinkOf('posts').record(newPost(name), { ...seen, reason: `Seen${i % 3}` });
+      await new Promise(setImmediate);
+    }
+    await recorder.stop(20_000);
+    expect(recorder.dropped).toBe(0);
+    expect((await eventsOf(name)).map(({ reason, count }) => [reason, count])).toEqual([['Seen0', 2], ['Seen1', 2], ['Seen2', 2]]);
+  });
+
+  test('an event that has expired meanwhile is made anew', async () => {
+    const recorder = new EventRecorder({ client, log: silent });
+    const sink = recorder.sinkOf('posts');
+    sink.record(newPost('expired'), seen);
+    let made: Event | undefined;
+    while (made === undefined) [made] = await eventsOf('expired');
+    await client.delete(eventType, { namespace: 'default', name: made.metadata.name });
+    sink.record(newPost('expired'), seen);
+    await recorder.stop();
+    expect(await eventsOf('expired')).toMatchObject([{ count: 2 }]);
+  });
+
+  test('nothing that is recorded throws: what the API refuses is dropped, counted, and told once', async () => {
+    const told: string[] = [];
+    const refusing: Pick<Client, 'create' | 'patch'> = { create: () => Promise.reject(newForbidden({ group: '', resource: 'events' }, '', 'no')), patch: () => Promise.reject(new Error('not asked')) };
+    const recorder = new EventRecorder({ client: refusing, log: { ...silent, warn: (_details, message) => told.push(message) } });
+    const sink = recorder.sinkOf('posts');
+    sink.record(newPost('a'), seen);
+    sink.record(newPost('b'), seen);
+    sink.record({ metadata: undefined } as never, seen);
+    await recorder.stop();
+    sink.record(newPost('c'), seen);
+    expect(recorder.dropped).toBe(3);
+    expect(told).toEqual(['events were dropped']);
+  });
+
+  test('the queue is bounded, and a stop waits no longer than it may', async () => {
+    const hanging: Pick<Client, 'create' | 'patch'> = { create: (_type, _object, options) => new Promise((_resolve, reject) => options?.signal?.addEventListener('abort', () => reject(newServiceUnavailable('given up')))), patch: () => Promise.reject(new Error('not asked')) };
+    const recorder = new EventRecorder({ client: hanging, log: silent });
+    for (let i = 0; i < 1500; i += 1) recorder.sinkOf('posts').record(newPost(`many-${i}`), seen);
+    expect(recorder.dropped).toBe(500);
+    await recorder.stop(10);
+    expect(recorder.dropped).toBe(1500);
+  });
+
+  test('a deposed leader falls silent', async () => {
+    await client.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { namespace: 'default', name: 'telling' }, spec: { holderIdentity: 'another', leaseTransitions: 2 } });
+    const fence: Fence = { namespace: 'default', lease: 'telling', transitions: 1 };
+    const recorder = new EventRecorder({ client, log: silent, fence });
+    recorder.sinkOf('posts').record(newPost('deposed'), seen);
+    await recorder.stop();
+    expect(await eventsOf('deposed')).toEqual([]);
+    expect(recorder.dropped).toBe(1);
+  });
+});

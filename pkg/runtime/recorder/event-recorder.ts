@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isFenceLost, isStatusError, StatusError, untilAborted, type AnyObject, type Client, type Fence } from '#pkg/apimachinery/index';
+import { eventType } from '#pkg/apis/index';
+import type { Log } from '../log.ts';
+import { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
+import type { EventFacts, EventSink } from './event-sink.ts';
+
+/** Events that wait to be written; past that they are dropped. */
+const longestQueue = 1000;
+const tries = 5;
+const firstPauseMs = 200;
+/** For one write. Milliseconds. */
+const writeTimeoutMs = 5000;
+/** Between two lines in the log about events that were dropped. Milliseconds. */
+const silenceMs = 60_000;
+
+export interface EventRecorderOptions {
+  client: Pick<Client, 'create' | 'patch'>;
+  log: Log;
+  /** For its writes, where leaders are elected. */
+  fence?: Fence;
+  /** Which process tells it, where there are several. */
+  instance?: string;
+}
+
+/** Writes events, one after another and in the background, for as long as its turn lasts. */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #correlator = new EventCorrelator();
+  /** By what is counted together: an event that waits takes later ones in. */
+  readonly #queue = new Map<string, CorrelatedEvent>();
+  readonly #stopping = new AbortController();
+  #writing: Promise<void> | undefined;
+  #isOpen = true;
+  #dropped = 0;
+  #toldAt = -Infinity;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Events that were not written: too many waited, the API refused them, or the stop came before. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Of one component: a controller's name. */
+  sinkOf(component: string): EventSink {
+    return { record: (object, facts) => this.#record(component, object, facts) };
+  }
+
+  /** Writes what waits, for at most so long; the rest is dropped. Idempotent, never rejects. */
+  async stop(timeoutMs = 2000): Promise<void> {
+    this.#isOpen = false;
+    const timer = setTimeout(() => this.#stopping.abort(), timeoutMs);
+    await this.#writing;
+    clearTimeout(timer);
+  }
+
+  #record(component: string, object: AnyObject, facts: EventFacts): void {
+    if (!this.#isOpen) return;
+    try {
+      const correlated = this.#correlator.correlate(component, this.#options.instance, object, facts);
+      if (correlated === undefined) return;
+      if (!this.#queue.has(correlated.key) && this.#queue.size >= longestQueue) return this.#drop(1, undefined);
+      this.#queue.set(correlated.key, correlated);
+      this.#writing ??= this.#writeAll();
+    } catch (error) {
+      this.#drop(1, error);
+    }
+  }
+
+  /** Never rejects. */
+  async #writeAll(): Promise<void> {
+    // Those of one turn of the event loop are counted together.
+    await new Promise(setImmediate);
+    for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      try {
+        await this.#write(next);
+      } catch (error) {
+        this.#drop(1, error);
+        // Another leads: it tells of what it sees.
+        if (isFenceLost(error)) this.#isOpen = false;
+        if (isFenceLost(error) || this.#stopping.signal.aborted) break;
+      }
+    }
+    if (this.#queue.size > 0) this.#drop(this.#queue.size, undefined);
+    this.#queue.clear();
+    this.#writing = undefined;
+  }
+
+  #take(): CorrelatedEvent | undefined {
+    const [next] = this.#queue.values();
+    if (next !== undefined) this.#queue.delete(next.key);
+    return next;
+  }
+
+  async #write(correlated: CorrelatedEvent): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let failures = 0; ; ) {
+      signal.throwIfAborted();
+      try {
+        return await this.#writeOnce(correlated);
+      } catch (error) {
+        failures += 1;
+        if (failures >= tries || !isPassing(error)) throw error;
+        if (!(error instanceof RepeatError)) await delay(firstPauseMs * 2 ** failures, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #writeOnce({ event, state }: CorrelatedEvent): Promise<void> {
+    const { client, fence } = this.#options;
+    const limit = new AbortController();
+    const abort = (): void => limit.abort();
+    const timer = setTimeout(abort, writeTimeoutMs);
+    const { signal } = this.#stopping;
+    signal.addEventListener('abort', abort, { once: true });
+    const options = { signal: limit.signal, ...(fence === undefined ? {} : { fence }) };
+    const { namespace = '', name } = event.metadata;
+    const { message = '', count = 1, lastTimestamp = '' } = event;
+    const patch = { type: 'merge' as const, patch: { message, count, lastTimestamp } };
+    try {
+      const work = state.isStored ? client.patch(eventType, { namespace, name }, patch, options) : client.create(eventType, event, options);
+      await untilAborted(work, limit.signal);
+      state.isStored = true;
+    } catch (error) {
+      // Expired meanwhile, or made by a try whose answer was lost: the next try does it the other way.
+      if (state.isStored ? isStatusError(error, 'NotFound') : isStatusError(error, 'AlreadyExists')) {
+        state.isStored = !state.isStored;
+        throw new RepeatError();
+      }
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #drop(count: number, error: unknown): void {
+    this.#dropped += count;
+    const now = performance.now();
+    if (isFenceLost(error) || now - this.#toldAt < silenceMs) return;
+    this.#toldAt = now;
+    this.#options.log.warn({ dropped: this.#dropped, ...(error === undefined ? {} : { err: error }) }, 'events were dropped');
+  }
+}
+
+class RepeatError extends Error {}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof RepeatError || (error instanceof StatusError && (error.code === 429 || error.code >= 500));
+}

@@ -1,0 +1,47 @@
+import { describe, expect, test } from '@jest/globals';
+import type { WatchDefinition } from '../controller/controller-definition.ts';
+import { enqueueObject } from '../handler/event-handler.ts';
+import { formatPosition, maxOpenRequests, parsePosition, resumeSignature } from './resume-position.ts';
+
+const posts = { group: 'blog.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: true, hasStatusSubresource: true };
+const watch = (change: Partial<WatchDefinition> = {}): WatchDefinition => ({ type: posts, selection: {}, handler: enqueueObject, predicates: [], ...change });
+
+test('a position is read as it was written', () => {
+  const position = { signature: 's', revisions: [12n, 9_007_199_254_740_993n], open: new Map([['team/a', 0], ['/b', 1234]]) };
+  expect(parsePosition(formatPosition(position))).toEqual(position);
+  expect(parsePosition(formatPosition({ ...position, version: 'v' }))).toEqual({ ...position, version: 'v' });
+});
+
+describe('what is no position is none', () => {
+  const sound = { v: 1, signature: 's', revisions: ['1'], open: {} };
+  test.each([
+    ['no JSON', '{'],
+    ['nothing', 'null'],
+    ['another form', JSON.stringify({ ...sound, v: 2 })],
+    ['no signature', JSON.stringify({ ...sound, signature: 1 })],
+    ['a version that is no text', JSON.stringify({ ...sound, version: 2 })],
+    ['a revision that is no decimal', JSON.stringify({ ...sound, revisions: ['1', '0x2'] })],
+    ['a revision that is a number', JSON.stringify({ ...sound, revisions: [1] })],
+    ['a time that is none', JSON.stringify({ ...sound, open: { '/a': 'now' } })],
+    ['a key that is none', JSON.stringify({ ...sound, open: { a: 0 } })],
+    ['too many keys', JSON.stringify({ ...sound, open: Object.fromEntries(Array.from({ length: maxOpenRequests + 1 }, (_, i) => [`/${i}`, 0])) })],
+  ])('%s', (_, text) => {
+    expect(parsePosition(text)).toBeUndefined();
+  });
+});
+
+describe('a signature changes with', () => {
+  const signature = resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b' } })]);
+  test.each([
+    ['a watch less', resumeSignature([watch()])],
+    ['another selection', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=c' } })])],
+    ['another order', resumeSignature([watch({ selection: { labelSelector: 'a=b' } }), watch()])],
+    ['another version of a type', resumeSignature([watch({ type: { ...posts, version: 'v2' } }), watch({ selection: { labelSelector: 'a=b' } })])],
+  ])('%s', (_, other) => {
+    expect(other).not.toBe(signature);
+  });
+
+  test('nothing else', () => {
+    expect(resumeSignature([watch({ predicates: [() => true] }), watch({ selection: { labelSelector: 'a=b' } })])).toBe(signature);
+  });
+});

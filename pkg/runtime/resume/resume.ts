@@ -1,0 +1,160 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isFenceLost, isStatusError, type AnyObject, type Client } from '#pkg/apimachinery/index';
+import type { Informer } from '../cache/informer.ts';
+import type { ResumeOptions, WatchDefinition } from '../controller/controller-definition.ts';
+import type { Log } from '../log.ts';
+import { parseRequest } from '../reconcile/reconciler.ts';
+import type { Source } from '../source/source.ts';
+import { PositionStore } from './position-store.ts';
+import { ResumedSource } from './resumed-source.ts';
+import { formatPosition, maxOpenRequests, resumeSignature, versionDigest, type ResumePosition } from './resume-position.ts';
+import { withTimeLimit } from './time-limit.ts';
+import { WorkLedger } from './work-ledger.ts';
+
+/** For the position to be read at the start: past that, everything is looked at. Milliseconds. */
+const readTimeoutMs = 10_000;
+const readPauseMs = 200;
+/** For one write; the stop waits for two at most. Milliseconds. */
+const writeTimeoutMs = 2000;
+const defaultIntervalMs = 5000;
+
+export interface ResumeEnvironment {
+  watches: readonly WatchDefinition[];
+  /** Of each watch. */
+  informers: readonly Informer<AnyObject>[];
+  client: Client;
+  store: PositionStore;
+  options: ResumeOptions;
+  controller: string;
+  log: Log;
+}
+
+/** One turn of a controller that goes on where the turn before it had come to. */
+export class Resume {
+  readonly ledger = new WorkLedger();
+  /** To be started together. */
+  readonly sources: readonly Source[];
+  readonly #environment: ResumeEnvironment;
+  readonly #watched: readonly ResumedSource[];
+  readonly #signature: string;
+  readonly #version: string;
+  #reading: Promise<ResumePosition | undefined> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #written = '';
+  #mayWrite = true;
+  #isOverfullTold = false;
+
+  constructor(environment: ResumeEnvironment) {
+    this.#environment = environment;
+    const { watches, informers, client, log, options } = environment;
+    this.#signature = resumeSignature(watches);
+    this.#version = versionDigest(options.version ?? '');
+    this.#watched = watches.map(
+      (watch, i) => new ResumedSource({ informer: informers[i]!, watch, client, log, position: async (signal) => (await this.#read(signal))?.revisions[i], onLost: () => this.#lose() }),
+    );
+    this.sources = [...this.#watched, this.#openRequests()];
+  }
+
+  /** To be called when all sources have started: from now on the position is stored. */
+  begin(): void {
+    const { intervalMs = defaultIntervalMs } = this.#environment.options;
+    this.#timer = setInterval(() => void this.#write(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** To be called when no look is under way any more: stores how far it came. Never rejects. */
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writing;
+    await this.#write();
+    this.#mayWrite = false;
+  }
+
+  /** What the turn before it had left open. */
+  #openRequests(): Source {
+    return {
+      start: async (enqueue, signal) => {
+        const position = await this.#read(signal);
+        const now = Date.now();
+        for (const [key, due] of position?.open ?? []) enqueue(parseRequest(key), { afterMs: due - now });
+        return !signal.aborted;
+      },
+      stop: () => undefined,
+    };
+  }
+
+  #read(signal: AbortSignal): Promise<ResumePosition | undefined> {
+    this.#reading ??= this.#readStored(signal);
+    return this.#reading;
+  }
+
+  /** Never rejects. */
+  async #readStored(signal: AbortSignal): Promise<ResumePosition | undefined> {
+    const { store, watches, controller, log } = this.#environment;
+    const end = performance.now() + readTimeoutMs;
+    for (;;) {
+      try {
+        const position = await withTimeLimit(readTimeoutMs, signal, (limited) => store.read(limited));
+        if (position === undefined || position.signature !== this.#signature || position.revisions.length !== watches.length) return undefined;
+        this.#written = formatPosition(position);
+        // What was deleted is asked of the history all the same.
+        if (position.version !== this.#version) this.#lose();
+        return position;
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        if (isStatusError(error, 'Forbidden') || performance.now() >= end) {
+          log.warn({ err: error, controller }, 'the stored position cannot be read; looking at everything');
+          return undefined;
+        }
+      }
+      await delay(readPauseMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #lose(): void {
+    for (const source of this.#watched) source.enqueueAll();
+  }
+
+  /** Does nothing where a write is under way. Never rejects. */
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeNow().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
+    const { store, controller, log } = this.#environment;
+    const position = this.#position();
+    if (position === undefined || !this.#mayWrite) return;
+    const text = formatPosition(position);
+    if (text === this.#written) return;
+    try {
+      await store.write(position, AbortSignal.timeout(writeTimeoutMs));
+      this.#written = text;
+    } catch (error) {
+      if (isFenceLost(error)) this.#mayWrite = false;
+      else log.warn({ err: error, controller }, 'the position of a controller could not be stored; trying again');
+    }
+  }
+
+  /** Undefined while it is not known, or would be too much to say: then what is stored still holds. */
+  #position(): ResumePosition | undefined {
+    const work = this.ledger.open(maxOpenRequests, (key) => this.#watched.some((source) => source.isFound(key)));
+    if (work === undefined) return this.#tellOverfull();
+    const revisions: bigint[] = [];
+    for (const { revision, from = 0n } of this.#watched) {
+      if (revision === undefined) return undefined;
+      const settled = work.before !== undefined && work.before <= revision ? work.before - 1n : revision;
+      // Another watch holds that back: of this one, all up to where the turn began had been handled before it.
+      revisions.push(settled < from ? from : settled);
+    }
+    return { signature: this.#signature, ...(work.isWhole ? { version: this.#version } : {}), revisions, open: work.requests };
+  }
+
+  /** Once in a turn. */
+  #tellOverfull(): undefined {
+    const { controller, log } = this.#environment;
+    if (!this.#isOverfullTold) log.warn({ controller, most: maxOpenRequests }, 'more requests are open than a position can name, and no object tells of them; it is not stored while that is so');
+    this.#isOverfullTold = true;
+  }
+}

@@ -1,0 +1,168 @@
+import type { AnyObject, ClientEvent, Watcher } from '#pkg/apimachinery/index';
+import type { Informer } from '../cache/informer.ts';
+import type { WatchDefinition } from '../controller/controller-definition.ts';
+import type { ObjectEvent } from '../event/object-event.ts';
+import { enqueueObject } from '../handler/event-handler.ts';
+import type { Log } from '../log.ts';
+import { and } from '../predicate/predicate.ts';
+import { parseRequest } from '../reconcile/reconciler.ts';
+import type { Enqueue, Source } from '../source/source.ts';
+import { MissedEvents } from './missed-events.ts';
+import { withTimeLimit } from './time-limit.ts';
+
+/** For a cache that has not come to the position yet, as its server lags behind another: past that, it never was there. Milliseconds. */
+const longestLagMs = 2000;
+
+export interface ResumedSourceOptions {
+  informer: Informer<AnyObject>;
+  watch: WatchDefinition;
+  client: Watcher;
+  log: Log;
+  /** Where the watch goes on; undefined for the beginning. */
+  position: (signal: AbortSignal) => Promise<bigint | undefined>;
+  /** It cannot be told any more what happened: everything is to be looked at. */
+  onLost: () => void;
+}
+
+/**
+ * The events of an informer after a stored position: of what is there at first, only what is newer, and besides it what was
+ * deleted since. Without a position it is a plain source of all there is.
+ */
+export class ResumedSource implements Source {
+  readonly #options: ResumedSourceOptions;
+  readonly #isWorth: (event: ObjectEvent) => boolean;
+  readonly #isFixed: boolean;
+  /** Objects that came since the position, by uid: what they led to is known. */
+  readonly #known = new Set<string>();
+  #from: bigint | undefined;
+  #isLost = false;
+  #enqueue: Enqueue = () => undefined;
+  #unlisten: (() => void) | undefined;
+  #missed: MissedEvents | undefined;
+  #isSynced = false;
+  #stoppedAt: bigint | undefined;
+
+  constructor(options: ResumedSourceOptions) {
+    this.#options = options;
+    const { handler, predicates, isMappingFixed = false } = options.watch;
+    this.#isWorth = and(...predicates);
+    this.#isFixed = isMappingFixed || handler === enqueueObject;
+  }
+
+  /** All events up to here were told to `enqueue`; undefined while that is not known. */
+  get revision(): bigint | undefined {
+    if (!this.#isSynced) return undefined;
+    return this.#missed?.revision ?? this.#stoppedAt ?? this.#options.informer.revision;
+  }
+
+  /** Where it went on; undefined for the beginning. */
+  get from(): bigint | undefined {
+    return this.#from;
+  }
+
+  async start(enqueue: Enqueue, signal: AbortSignal): Promise<boolean> {
+    const { informer, position } = this.#options;
+    this.#from = await position(signal);
+    if (signal.aborted) return false;
+    this.#enqueue = enqueue;
+    let isFirstSight = true;
+    this.#unlisten = informer.listen((event) => {
+      const isFirst = event.type === 'create' && (isFirstSight || !informer.isSynced);
+      if (isFirst && this.#isOld(event)) this.#tellOld(event);
+      else this.#tell(event, event.type === 'delete' && event.isGuess ? informer.revision + 1n : revisionOf(event));
+    });
+    isFirstSight = false;
+    if (!(await informer.waitForSync(signal)) || !(await this.#reachPosition(signal)) || signal.aborted) return false;
+    this.#tellMissed();
+    this.#isSynced = true;
+    return true;
+  }
+
+  /** Looks at what the position had left out. */
+  enqueueAll(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    if (this.#from === undefined) return;
+    for (const object of this.#options.informer.indexer.all()) {
+      const event: ObjectEvent = { type: 'create', object };
+      if (this.#isOld(event)) this.#tellOld(event);
+    }
+  }
+
+  /** Would a look at everything ask for it? */
+  isFound(key: string): boolean {
+    const { informer, watch } = this.#options;
+    const object = watch.handler === enqueueObject ? informer.indexer.get(parseRequest(key)) : undefined;
+    try {
+      return object !== undefined && this.#isWorth({ type: 'create', object });
+    } catch {
+      return false;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#unlisten?.();
+    // The cache goes on, and what it hears from now on nobody has looked at.
+    this.#stoppedAt = this.#options.informer.revision;
+    this.#enqueue = () => undefined;
+    await this.#missed?.stop();
+  }
+
+  /** A position that the API never comes to is of another database, or of this one before it was restored: it says nothing. False if `signal` fired before. */
+  async #reachPosition(signal: AbortSignal): Promise<boolean> {
+    const { informer, onLost, log, watch } = this.#options;
+    const from = this.#from ?? 0n;
+    if (from <= informer.revision) return true;
+    const isReached = await withTimeLimit(longestLagMs, signal, (limited) => informer.waitUntil(() => from <= informer.revision, limited));
+    if (isReached || signal.aborted) return isReached;
+    log.warn({ resource: watch.type.plural, position: String(from), revision: String(informer.revision) }, 'the stored position is ahead of the API; looking at everything');
+    onLost();
+    this.#from = undefined;
+    return true;
+  }
+
+  #tellMissed(): void {
+    const { informer, client, log, onLost, watch: { type, selection } } = this.#options;
+    const from = this.#from;
+    if (from === undefined || from >= informer.revision) return;
+    const onEnd = (isExpired: boolean): void => {
+      this.#known.clear();
+      if (isExpired) onLost();
+    };
+    this.#missed = new MissedEvents({ client, type, selection, from, upTo: informer.revision, log, onEvent: (event) => this.#onMissed(event), onEnd });
+  }
+
+  #onMissed({ type, object }: Exclude<ClientEvent<AnyObject>, { type: 'BOOKMARK' }>): void {
+    const event: ObjectEvent = type === 'DELETED' ? { type: 'delete', object, isGuess: false } : { type: 'create', object };
+    const { uid } = object.metadata;
+    if (type === 'ADDED') this.#known.add(uid);
+    else if (type === 'DELETED') this.#known.delete(uid);
+    // What it led to before the change nobody can tell.
+    else if (!this.#isFixed && !this.#known.has(uid)) this.#options.onLost();
+    // Of what is there, and leads to what it always did, the cache has told.
+    if (!this.#isFixed || type === 'DELETED') this.#tell(event, revisionOf(event));
+  }
+
+  #isOld(event: ObjectEvent): boolean {
+    return this.#from === undefined || revisionOf(event) <= this.#from;
+  }
+
+  /** No change asks for it: a look at everything would find it again. */
+  #tellOld(event: ObjectEvent): void {
+    if (this.#from === undefined || this.#isLost) this.#tell(event, undefined);
+  }
+
+  #tell(event: ObjectEvent, revision: bigint | undefined): void {
+    const { watch, log } = this.#options;
+    try {
+      if (!this.#isWorth(event)) return;
+      for (const request of watch.handler(event)) this.#enqueue(request, revision === undefined ? {} : { revision });
+    } catch (error) {
+      log.error({ err: error, resource: watch.type.plural }, 'a predicate or handler of a controller failed; the event is lost');
+    }
+  }
+}
+
+function revisionOf({ object }: ObjectEvent): bigint {
+  return BigInt(object.metadata.resourceVersion);
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from '@jest/globals';
+import { WorkLedger } from './work-ledger.ts';
+
+/** What it answers, as plain values. */
+function open(ledger: WorkLedger, most = 10, found: readonly string[] = []): { requests: Record<string, number>; before: bigint | undefined; isWhole: boolean } | undefined {
+  const work = ledger.open(most, (key) => found.includes(key));
+  return work === undefined ? undefined : { ...work, requests: Object.fromEntries(work.requests) };
+}
+
+describe('the ledger of a controller', () => {
+  test('closes a request by a look that began after it was asked for, and by no other', () => {
+    const ledger = new WorkLedger();
+    ledger.ask('/a', 5n);
+    ledger.begin('/a');
+    ledger.ask('/a', 6n);
+    expect(open(ledger)?.requests).toEqual({ '/a': 0 });
+    ledger.settle('/a');
+    expect(open(ledger)?.requests).toEqual({ '/a': 0 });
+    ledger.begin('/a');
+    ledger.settle('/a');
+    expect(open(ledger)).toEqual({ requests: {}, before: undefined, isWhole: true });
+  });
+
+  test('keeps open what fails, under the oldest change that asked for it', () => {
+    const ledger = new WorkLedger();
+    ledger.ask('/a', 5n);
+    ledger.begin('/a');
+    ledger.ask('/a', 9n);
+    ledger.fail('/a');
+    expect(open(ledger, 0)).toEqual({ requests: {}, before: 5n, isWhole: true });
+  });
+
+  test('keeps open what is to be looked at later, with its time', () => {
+    const ledger = new WorkLedger();
+    ledger.ask('/a', 5n);
+    ledger.begin('/a');
+    ledger.settle('/a');
+    ledger.ask('/a', 0n, 1234);
+    expect(open(ledger)?.requests).toEqual({ '/a': 1234 });
+    ledger.ask('/a', 8n);
+    expect(open(ledger)?.requests).toEqual({ '/a': 0 });
+  });
+
+  test('names what it can; of too many, the oldest change holds back the rest', () => {
+    const ledger = new WorkLedger();
+    for (const [key, since] of [['/a', 7n], ['/b', 5n], ['/c', 9n]] as const) ledger.ask(key, since);
+    ledger.ask('/timer', 0n, 99);
+    ledger.begin('/b');
+    expect(open(ledger, 4)).toEqual({ requests: { '/a': 0, '/b': 0, '/c': 0, '/timer': 99 }, before: undefined, isWhole: true });
+    expect(open(ledger, 3)).toEqual({ requests: { '/timer': 99 }, before: 5n, isWhole: true });
+  });
+
+  test('of too many that no change asked for, names those that a look at everything would not find', () => {
+    const ledger = new WorkLedger();
+    for (const key of ['/a', '/b', '/c']) ledger.ask(key, 0n, 1);
+    expect(open(ledger, 2, ['/a', '/c'])).toEqual({ requests: { '/b': 1 }, before: undefined, isWhole: false });
+    expect(open(ledger, 3, ['/a', '/c'])?.isWhole).toBe(true);
+  });
+
+  test('has no answer where neither a change nor an object stands for too many', () => {
+    const ledger = new WorkLedger();
+    for (const key of ['/a', '/b', '/c']) ledger.ask(key, 0n, 1);
+    expect(open(ledger, 2)).toBeUndefined();
+  });
+
+  test('a change stands for a key that is asked for without one, too', () => {
+    const ledger = new WorkLedger();
+    ledger.ask('/a', 0n, 1234);
+    ledger.ask('/a', 7n);
+    ledger.ask('/a', 0n);
+    expect(open(ledger, 0)).toEqual({ requests: {}, before: 7n, isWhole: true });
+  });
+});
