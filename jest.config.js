@@ -4,8 +4,11 @@ import { existsSync } from 'node:fs';
 const hasRealData = existsSync(new URL('../shared/data', import.meta.url));
 if (!hasRealData) process.stderr.write('WARNING: ../shared/data is not there, so what is tested against it is skipped.\n');
 
+/** Tests that run for minutes, of whole programs that work together: `make whole`, and CI. */
+const isWhole = process.env['SVC_TEST_WHOLE'] === '1';
+
 export default {
-  testPathIgnorePatterns: ['/node_modules/', ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents'])],
+  testPathIgnorePatterns: ['/node_modules/', ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']), ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents'])],
   testMatch: ['<rootDir>/pkg/**/*.test.ts', '<rootDir>/cmd/**/*.test.ts', '<rootDir>/hack/**/*.test.ts'],
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },

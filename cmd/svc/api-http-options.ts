@@ -4,7 +4,7 @@ import type { Options } from './options/option-table.ts';
 const STALL_TIMEOUT_MS = 120_000;
 
 /** How the platform's listener behaves. */
-export function apiHttpOptions(options: Options): ApiHttpOptions {
+export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { stallTimeoutMs: number } } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
   return {
     host: options['svc.server.host'],

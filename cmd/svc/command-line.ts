@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { newPersonalToken } from '#pkg/identity/index';
 import { checkDatabaseUrl } from './check-options.ts';
+import type { ServerOptions } from './connect-to-server.ts';
 import { controllerManager } from './controller-manager.ts';
 import { migrate } from './migrate.ts';
 import { OperatorError } from './operator-error.ts';
@@ -8,27 +9,26 @@ import { formatOptionTable } from './options/format-option-table.ts';
 import { loadOptions, type LoadedOptions } from './options/load-options.ts';
 import { nearestName } from './options/nearest-name.ts';
 import { serve } from './serve.ts';
+import type { Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Verb {
   readonly name: string;
   readonly summary: string;
-  readonly run: (loaded: LoadedOptions) => Promise<number>;
+  readonly run: (loaded: LoadedOptions, environment: Environment) => Promise<number>;
 }
 
 const verbs: readonly Verb[] = [
-  { name: 'serve', summary: 'the content platform, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded) => serve(loaded, { controllers: true }) },
+  { name: 'serve', summary: 'the content platform, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, environment }) },
   {
     name: 'apiserver',
-    summary: 'the API alone, without its controllers, on the PostgreSQL of svc.database.url',
-    run: async (loaded) => {
+    summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
+    run: async (loaded, environment) => {
       checkDatabaseUrl(loaded.options);
-      return serve(loaded, { controllers: false });
+      return serve(loaded, { controllers: false, environment });
     },
   },
-  { name: 'controller-manager', summary: 'the controllers alone, for the server at svc.controllers.api-url', run: controllerManager },
+  { name: 'controller-manager', summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url', run: controllerManager },
   { name: 'migrate', summary: 'bring the database up to date, and end', run: migrate },
 ];
 
@@ -48,7 +48,7 @@ export async function runCommandLine(args: readonly string[], environment: Envir
       .allowExcessArguments()
       .action(async ({ config }: { config?: string }, { args: rest }: Command) => {
         checkFirstWord(rest);
-        exitCode = await run(loadOptions({ configFolder: config, environment, args: rest }));
+        exitCode = await run(loadOptions({ configFolder: config, environment, args: rest }), environment);
       });
   }
   program.command('version').summary('print the version').action(() => void process.stdout.write(`${svcVersion()}\n`));
@@ -56,11 +56,34 @@ export async function runCommandLine(args: readonly string[], environment: Envir
     .command('new-token')
     .summary('print a new personal token, for svc.security.initial-admin-token')
     .action(() => void process.stdout.write(`${newPersonalToken()}\n`));
-  addGenerate(program, (code) => {
+  const setExitCode = (code: number): void => {
     exitCode = code;
-  });
+  };
+  addGenerate(program, setExitCode);
+  addPlugin(program, setExitCode);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
+}
+
+function addPlugin(program: Command, setExitCode: (code: number) => void): void {
+  const plugin = program.command('plugin').summary('look at the plugins of a running server, start and stop them').helpCommand(false);
+  const add = (usage: string, summary: string, run: (options: ServerOptions, name: string) => Promise<number>): void => {
+    plugin
+      .command(usage)
+      .summary(summary)
+      .description(summary)
+      .option('--server <url>', 'the server', 'http://127.0.0.1:8090')
+      .option('--token-file <file>', 'file that holds a token', './data/admin-token')
+      // Before the options comes the name, where there is one.
+      .action(async (...given: unknown[]) => {
+        const command = given.at(-1) as Command;
+        setExitCode(await run(command.opts<{ server: string; tokenFile: string }>(), command.args[0] ?? ''));
+      });
+  };
+  // Loaded only when one is run: a server has no need of it.
+  add('list', 'the plugins, and the phase of each', async (options) => (await import('./plugin-command.ts')).listPlugins(options));
+  add('enable <name>', 'start a plugin, and wait for what comes of it', async (options, name) => (await import('./plugin-command.ts')).enablePlugin(options, name, true));
+  add('disable <name>', 'stop a plugin, and wait for it', async (options, name) => (await import('./plugin-command.ts')).enablePlugin(options, name, false));
 }
 
 function addGenerate(program: Command, setExitCode: (code: number) => void): void {
@@ -88,7 +111,7 @@ function gather(value: string, before: string[]): string[] {
 
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate'];
+  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate', 'plugin'];
   const nearest = nearestName(word, names);
   throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
 }

@@ -20,31 +20,35 @@ import {
   withRequestId,
   withSecurityHeaders,
   withStatus,
+  type EndpointGroup,
   type Handler,
 } from '#pkg/http/index';
 import { isPersonalToken, systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
+import { apiHttpOptions } from './api-http-options.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { OperatorError } from './operator-error.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
+import { pluginHostEndpoints, pluginHostUrl } from './plugin-endpoints.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure, explainStartFailure } from './start-failure.ts';
+import { pluginHost, type Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
 /** Of the drain timeout, what reconciles under way may take. */
 const RECONCILE_SHARE = 0.8;
 
-/** Runs the platform's controllers against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
-export async function controllerManager({ options }: LoadedOptions): Promise<number> {
+/** Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
+export async function controllerManager({ options }: LoadedOptions, environment: Environment): Promise<number> {
   const log = newLogger(options['svc.log.level']);
   const token = await readToken(options);
-  return runUntilSignal(() => startControllerManager(options, token, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
+  return runUntilSignal(() => startControllerManager(options, { token, environment, log }), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 
-async function startControllerManager(options: Options, token: string, log: Logger): Promise<Running> {
+async function startControllerManager(options: Options, { token, environment, log }: { token: string; environment: Environment; log: Logger }): Promise<Running> {
   const teardown = new Teardown(log);
   try {
     const metrics = new Registry();
@@ -52,9 +56,13 @@ async function startControllerManager(options: Options, token: string, log: Logg
     const url = options['svc.controllers.api-url'];
     const client = connect(url, token, log);
     teardown.add('client', async () => client.close());
-    const address = await listen(options, { client, token, metrics, log, teardown });
+    const hosted: EndpointGroup[] = [];
+    const address = await listen(options, { client, token, metrics, log, teardown, hosted });
     const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
-    const controllers = startControllers({ client, log, observerFor: new ControllerMetrics(metrics).observerFor, stopTimeoutMs });
+    const hostUrl = pluginHostUrl(options, address.port);
+    const plugins = pluginHost(options, { client, metrics, url: hostUrl, environment, log });
+    hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
+    const controllers = startControllers({ client, log, others: [plugins.controller], observerFor: new ControllerMetrics(metrics).observerFor, stopTimeoutMs });
     teardown.add('controllers', () => controllers.stop());
     log.info({ api: url, port: address.port }, 'ready');
     return { stop: () => teardown.run() };
@@ -78,18 +86,21 @@ interface Parts {
   metrics: Registry;
   log: Logger;
   teardown: Teardown;
+  /** Read anew for each request. */
+  hosted: readonly EndpointGroup[];
 }
 
-/** Health and metrics: there is nothing else to ask here. */
-async function listen(options: Options, { client, token, metrics, log, teardown }: Parts): Promise<AddressInfo> {
+/** Health and metrics, and the plugins for API servers: there is nothing else to ask here. */
+async function listen(options: Options, { client, token, metrics, log, teardown, hosted }: Parts): Promise<AddressInfo> {
   const { group, versions, names } = namespaceModel;
   const namespaces = { group, version: versions[0]!.name, kind: names.kind, plural: names.plural, namespaced: false, hasStatusSubresource: true };
   const api = { name: 'api', check: async (signal: AbortSignal) => void (await client.get(namespaces, { namespace: '', name: systemNamespace }, { signal })) };
-  const groups = healthEndpoints({ readyz: [api], svcVersion: svcVersion(), registry: metrics });
+  const health = healthEndpoints({ readyz: [api], svcVersion: svcVersion(), registry: metrics });
+  const groups: Iterable<EndpointGroup> = { *[Symbol.iterator]() { yield* health; yield* hosted; } };
   const endpoints = expressHandler(groups);
   const known: Handler = (context) => (findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context));
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), { isOpen: isOpenEndpoint(groups) });
-  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus(), authentication], known), log });
+  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus(), authentication], known), log, limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs } });
   teardown.add('server', () => server.close({ drainTimeoutMs: 1000 }));
   const at = { host: options['svc.server.host'], port: options['svc.controllers.port'] };
   try {

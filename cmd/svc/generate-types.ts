@@ -1,16 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatGroupResource, groupResource, isStatusError, type Client, type Model } from '#pkg/apimachinery/index';
 import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
-import { RestClient } from '#pkg/client/index';
 import { generateTypes } from '#pkg/plugin/index';
+import { connectToServer, type ServerOptions } from './connect-to-server.ts';
 import { OperatorError } from './operator-error.ts';
 
-export interface GenerateTypesOptions {
-  /** `http://127.0.0.1:8090` */
-  server: string;
-  /** Its first line is the token. */
-  tokenFile: string;
+export interface GenerateTypesOptions extends ServerOptions {
   /** Folder that the files go to. */
   out: string;
   /** Module that the port's types are imported from. */
@@ -20,11 +16,9 @@ export interface GenerateTypesOptions {
   models: readonly string[];
 }
 
-const longestToken = 4096;
-
 /** Writes TypeScript for the models of a running server; a file that says the same already is left alone. Throws OperatorError. */
 export async function writeTypes({ server, tokenFile, out, sdk, groups, models }: GenerateTypesOptions): Promise<number> {
-  const client = connect(server, readToken(tokenFile));
+  const client = connectToServer({ server, tokenFile });
   let served: Model[];
   try {
     served = await servedModels(client, server);
@@ -39,27 +33,6 @@ export async function writeTypes({ server, tokenFile, out, sdk, groups, models }
     process.stdout.write(`${file}${isNew ? '' : ' (as it was)'}\n`);
   }
   return 0;
-}
-
-function connect(url: string, token: string): RestClient {
-  try {
-    return RestClient.connect({ url, token });
-  } catch (error) {
-    throw new OperatorError('--server is not the URL of a server, such as http://127.0.0.1:8090.', { cause: error });
-  }
-}
-
-function readToken(file: string): string {
-  let token: string;
-  try {
-    if (statSync(file).size > longestToken) throw new OperatorError(`${file} is too large for a token.`);
-    token = readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`The token cannot be read from ${file} (${(error as NodeJS.ErrnoException).code}); name its file with --token-file.`, { cause: error });
-  }
-  if (!/^[!-~]+$/.test(token)) throw new OperatorError(`${file} holds no token.`);
-  return token;
 }
 
 async function servedModels(client: Client, server: string): Promise<Model[]> {

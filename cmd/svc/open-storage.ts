@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { accessMigrations } from '#pkg/access/index';
 import { migrate, openDatabase, type Database, type DatabaseObserver } from '#pkg/database/index';
-import { PostgresStore, type StoreObserver } from '#pkg/storage/index';
+import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
 import type { Options } from './options/option-table.ts';
 import type { Teardown } from './teardown.ts';
 
@@ -34,9 +34,9 @@ export async function openPlatformDatabase(options: Options, { log, teardown, ob
 }
 
 /** The store, with both schemas up to date. */
-export async function openStorage(database: Database, options: Options, { log, teardown, observer }: Surroundings<StoreObserver>): Promise<PostgresStore> {
+export async function openStorage(database: Database, options: Options, { log, teardown, observer, keyEvaluator }: Surroundings<StoreObserver> & { keyEvaluator?: KeyEvaluator }): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
-  const store = await PostgresStore.open({ database, log, ...(observer === undefined ? {} : { observer }), readTimeout: options['svc.api.request-timeout'], ownsFiles: options['svc.database.url'] === undefined });
+  const store = await PostgresStore.open({ database, log, ...(keyEvaluator === undefined ? {} : { keyEvaluator }), ...(observer === undefined ? {} : { observer }), readTimeout: options['svc.api.request-timeout'], ownsFiles: options['svc.database.url'] === undefined });
   teardown.add('store', () => store.close());
   return store;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { threadCount } from '#pkg/plugin/index';
 
 /** Ctrl-C reaches a program under npm twice at once: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 500;
@@ -13,10 +14,12 @@ export interface Running {
 /**
  * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during the start is obeyed after it.
  * A second signal, or a stop that takes longer than the drain timeout, ends the process with 1, and so does an error nobody caught.
+ * Where the thread of a plugin might hold up the end, SIGKILL is that end.
  */
 export async function runUntilSignal(start: () => Promise<Running>, { log, drainTimeoutMs }: { log: Logger; drainTimeoutMs: number }): Promise<number> {
   const abandon = (details: object, why: string): never => {
     log.fatal(details, why);
+    waitForNoThread(log);
     process.exit(1);
   };
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
@@ -42,5 +45,15 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
   if (reason !== undefined) log.fatal({}, reason);
   const isClean = await running.stop();
   log.info({}, 'stopped');
+  waitForNoThread(log);
   return isClean && reason === undefined ? 0 : 1;
+}
+
+/** An exit waits for all threads, and nothing ends one that is within a call of the system. To be called last, as what others do at the exit comes before. */
+function waitForNoThread(log: Logger): void {
+  process.once('exit', () => {
+    if (threadCount() === 0) return;
+    log.warn({ threads: threadCount() }, 'killed, as threads of plugins may hold up the end');
+    process.kill(process.pid, 'SIGKILL');
+  });
 }

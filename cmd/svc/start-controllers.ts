@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Client } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { builtinControllers } from '#pkg/controllers/index';
-import { Manager, type ControllerObserver } from '#pkg/runtime/index';
+import { Manager, type ControllerDefinition, type ControllerObserver } from '#pkg/runtime/index';
 
 /** Held by the one process, of all that run controllers, whose controllers work. */
 const LEASE = 'svc-controllers';
@@ -13,6 +13,8 @@ export interface ControllersOptions {
   /** The API as somebody who may do everything. Whatever door it is: it must work until `stop` has resolved. */
   client: Client;
   log: Logger;
+  /** Beside the platform's own. */
+  others: readonly ControllerDefinition[];
   /** Who asks for the lease; never used again. Default: this host, and a random part. */
   identity?: string;
   observerFor?: (controller: string) => ControllerObserver;
@@ -21,11 +23,11 @@ export interface ControllersOptions {
 }
 
 /** Runs the platform's controllers for as long as this process holds their lease. `stop` gives it back; it never rejects. */
-export function startControllers({ client, log, identity = `${hostname()}_${randomUUID()}`, observerFor, stopTimeoutMs }: ControllersOptions): { stop(): Promise<void> } {
+export function startControllers({ client, log, others, identity = `${hostname()}_${randomUUID()}`, observerFor, stopTimeoutMs }: ControllersOptions): { stop(): Promise<void> } {
   const manager = new Manager({
     client,
     log,
-    controllers: builtinControllers({ client, log }),
+    controllers: [...builtinControllers({ client, log }), ...others],
     election: { identity, namespace: systemNamespace, lease: LEASE },
     stopTimeoutMs,
     ...(observerFor === undefined ? {} : { observerFor }),

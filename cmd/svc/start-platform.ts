@@ -2,9 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { adminUsername, ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
-import { ApiServer, createPlatformRegistry, documentEndpoints, LoopbackClient, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+import type { PluginHost } from '#pkg/plugin/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
@@ -14,6 +15,8 @@ import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
+import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
+import { pluginHost, type Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
@@ -28,7 +31,9 @@ export interface Platform extends Running {
 
 /** What runs in one process with the API. */
 export interface PlatformParts {
+  /** And plugins. */
   controllers: boolean;
+  environment: Environment;
 }
 
 /** Starts the content platform; resolves when it answers. What was begun is stopped again where the start fails. */
@@ -43,16 +48,23 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const address = await listen(server, options);
-    const store = await openStorage(database, options, { log, teardown, observer: metrics.store });
+    const keys = new KeyWorker();
+    const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
+    // After the registry, before the store: whatever waits for keys gets its failure.
+    teardown.add('index keys', () => keys.stop());
     metrics.store.show(store);
     const tokens = new TokenStore(database);
     const tokenFile = await prepareAdminToken(options, tokens, log);
-    const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches });
+    const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches, keyChecker: keys });
     metrics.showModels(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
-    server.serve(apiParts(options, { store, registry, tokens, metrics }));
-    const controllers = parts.controllers ? runControllers(options, { registry, log, teardown, metrics }) : undefined;
+    const client = administrator(registry, { log, teardown });
+    const url = pluginHostUrl(options, address.port);
+    const host = parts.controllers ? pluginHost(options, { client, metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
+    const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
+    server.serve(apiParts(options, { store, registry, tokens, metrics, plugins }));
+    const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
     teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), controllers?.stop()])));
     return { address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
@@ -77,12 +89,24 @@ function startMaintenance(options: Options, { store, log, teardown, metrics }: {
   teardown.add('maintenance', () => maintenance.stop());
 }
 
-function runControllers(options: Options, { registry, log, teardown, metrics }: { registry: PlatformRegistry; log: Logger; teardown: Teardown; metrics: PlatformMetrics }): { stop(): Promise<void> } {
+/** The API from within, for what this process itself does by it. */
+function administrator(registry: PlatformRegistry, { log, teardown }: { log: Logger; teardown: Teardown }): LoopbackClient {
   const user = { name: adminUsername, uid: '', groups: [systemMasters, systemAuthenticated] };
   const client = new LoopbackClient({ registry, authorizer: new MastersAuthorizer(), user, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
   teardown.add('the client of controllers', async () => client.close());
+  return client;
+}
+
+interface ControllerParts {
+  client: LoopbackClient;
+  host: PluginHost;
+  log: Logger;
+  metrics: PlatformMetrics;
+}
+
+function runControllers(options: Options, { client, host, log, metrics }: ControllerParts): { stop(): Promise<void> } {
   const { delayMs, drainTimeoutMs } = drainTimes(options);
-  return startControllers({ client, log, observerFor: new ControllerMetrics(metrics.registry).observerFor, stopTimeoutMs: delayMs + drainTimeoutMs });
+  return startControllers({ client, log, others: [host.controller], observerFor: new ControllerMetrics(metrics.registry).observerFor, stopTimeoutMs: delayMs + drainTimeoutMs });
 }
 
 interface Made {
@@ -90,16 +114,18 @@ interface Made {
   registry: PlatformRegistry;
   tokens: TokenStore;
   metrics: PlatformMetrics;
+  plugins: PluginMount;
 }
 
-function apiParts(options: Options, { store, registry, tokens, metrics }: Made): ApiParts {
+function apiParts(options: Options, { store, registry, tokens, metrics, plugins }: Made): ApiParts {
+  const documents = documentEndpoints({ registry, svcVersion: svcVersion(), endpoints: plugins.documents });
   return {
     registry,
     store,
     authenticator: new BearerAuthenticator(new PersonalTokenAuthenticator(metrics.countLookups(tokens))),
     authorizer: new MastersAuthorizer(),
-    endpointGroups: documentEndpoints({ registry, svcVersion: svcVersion() }),
-    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }],
+    endpointGroups: { *[Symbol.iterator]() { yield* documents; yield* plugins.groups; } },
+    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, plugins.readyz],
     handlers: {
       maxPageSize: options['svc.api.max-page-size'],
       maxChunkSize: options['svc.api.max-chunk-size'],

@@ -187,8 +187,8 @@ describe('svc serve', () => {
   });
 
   test('names the options that have no effect yet', async () => {
-    const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.plugins.dir=plugins']);
-    expect(program.lines().filter(({ option }) => option !== undefined)).toMatchObject([{ level: 'info', option: 'svc.plugins.dir' }]);
+    const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.access.port=9000']);
+    expect(program.lines().filter(({ option }) => option !== undefined)).toMatchObject([{ level: 'info', option: 'svc.access.port' }]);
   });
 });
 

@@ -44,6 +44,8 @@ const planted: { reason: string; files: Record<string, string>; says: RegExp }[]
   { reason: 'testenv in a program', files: { 'cmd/svc/a.ts': "import '#pkg/testenv/index';" }, says: /for tests only/ },
   { reason: 'a test in the product', files: { 'pkg/http/a.ts': "import './start-test-b.ts';", 'pkg/http/start-test-b.ts': '' }, says: /for tests only/ },
   { reason: 'a test up the arrows', files: { 'pkg/http/a.test.ts': "import '#pkg/apiserver/index';" }, says: /http may not import apiserver/ },
+  { reason: 'a plugin past the SDK', files: { 'config/samples/plugins/a/b.ts': "import '#pkg/http/index';" }, says: /b\.ts:1: a plugin imports @svc\/sdk and its own files, not #pkg/ },
+  { reason: "a plugin's neighbour", files: { 'config/samples/plugins/a/b.ts': "import '../c/d.ts';" }, says: /not \.\.\/c\/d\.ts/ },
   { reason: 'an absolute path', files: { 'pkg/http/a.ts': "import '/etc/x.ts';" }, says: /no way to import/ },
   {
     reason: 'a circle, of types too',

@@ -12,21 +12,24 @@ export interface TestDatabase {
 export interface TestDatabaseOptions {
   /** Name of a database to copy, to which nobody may be connected at that time; empty by default. */
   readonly template?: string;
+  /** PostgreSQL to make it on. Default: that of the test run. */
+  readonly server?: pg.ClientConfig;
 }
 
 /** Makes a database of its own for a test file, on the server of the test run (`hack/jest/global-setup.ts`). */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await asAdministrator(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(options.template ?? 'template0')}`);
+  const server = options.server ?? serverConnection();
+  await asAdministrator(server, `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(options.template ?? 'template0')}`);
   return {
     name,
-    connection: connectionTo(name),
-    drop: () => asAdministrator(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    connection: connectionTo(server, name),
+    drop: () => asAdministrator(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
   };
 }
 
-async function asAdministrator(statement: string): Promise<void> {
-  const client = new pg.Client(serverConnection());
+async function asAdministrator(server: pg.ClientConfig, statement: string): Promise<void> {
+  const client = new pg.Client(server);
   await client.connect();
   try {
     await client.query(statement);
@@ -35,8 +38,7 @@ async function asAdministrator(statement: string): Promise<void> {
   }
 }
 
-function connectionTo(name: string): pg.ClientConfig {
-  const server = serverConnection();
+function connectionTo(server: pg.ClientConfig, name: string): pg.ClientConfig {
   if (server.connectionString === undefined) return { ...server, database: name };
   const url = new URL(server.connectionString);
   url.pathname = `/${name}`;
@@ -45,6 +47,6 @@ function connectionTo(name: string): pg.ClientConfig {
 
 function serverConnection(): pg.ClientConfig {
   const connection = process.env['SVC_TEST_DATABASE'];
-  if (connection === undefined) throw new Error('No test database: run the tests with npm test.');
+  if (connection === undefined) throw new Error('No test database: run the tests with npm test, or pass the connection of a PostgreSQL.');
   return JSON.parse(connection) as pg.ClientConfig;
 }

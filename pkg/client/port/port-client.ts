@@ -24,7 +24,8 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { emptyEventStream } from '../stream/empty-event-stream.ts';
-import { errorFromWire, isId, readMessage, send, type WorkerMessage } from './port-message.ts';
+import { Budget } from './budget.ts';
+import { errorFromWire, isId, readMessage, readStep, send, type WorkerMessage } from './port-message.ts';
 import { eventWindow, PortEventStream } from './port-event-stream.ts';
 import type { PortCall } from './read-call.ts';
 
@@ -35,6 +36,8 @@ export interface PortClientOptions {
   answerMs?: number;
 }
 
+/** Characters of calls that are not answered yet. Others wait here, in the memory of whoever makes them, and not in that of the other side. */
+const maxUnanswered = 16 << 20;
 /** Objects of a list without a limit that are asked for at a time. */
 const chunkSize = 500;
 
@@ -51,7 +54,9 @@ export class PortClient implements Client {
   readonly #answerMs: number;
   readonly #waiting = new Map<number, Waiting>();
   readonly #streams = new Map<number, PortEventStream<AnyObject>>();
+  readonly #unanswered = new Budget(maxUnanswered);
   #lastId = 0;
+  #read = 0;
   #closed: StatusError | undefined;
 
   constructor({ port, answerMs = 60_000 }: PortClientOptions) {
@@ -133,10 +138,15 @@ export class PortClient implements Client {
     if (this.#closed !== undefined) throw this.#closed;
     if (signal?.aborted === true) throw abortError(signal);
     const text = encodeBody({ id, call: { ...call, options: { ...call.options, signal: undefined } } });
+    const over = new AbortController();
+    const share = Math.min(text.length, maxUnanswered);
+    let isSent = false;
     let settle = (): void => undefined;
     try {
       return await new Promise<unknown>((resolve, reject) => {
         const giveUp = (error: StatusError): void => {
+          // Before all else: a call that is not sent yet must not come after its end.
+          over.abort();
           reject(error);
           this.#post({ id, abort: true });
         };
@@ -146,9 +156,16 @@ export class PortClient implements Client {
           clearTimeout(timer);
           forget();
           this.#waiting.delete(id);
+          over.abort();
+          if (isSent) this.#unanswered.give(share);
         };
         this.#waiting.set(id, { resolve, reject });
-        send(this.#port, text);
+        void this.#unanswered.take(share, over.signal).then((isMine) => {
+          isSent = isMine && !over.signal.aborted;
+          if (isSent) send(this.#port, text);
+          else if (isMine) this.#unanswered.give(share);
+          return undefined;
+        });
       }) as Result;
     } finally {
       settle();
@@ -161,7 +178,9 @@ export class PortClient implements Client {
   }
 
   readonly #onMessage = (text: unknown): void => {
-    const message = typeof text === 'string' ? readMessage(text) : undefined;
+    if (typeof text !== 'string') return;
+    this.#acknowledge(text.length);
+    const message = readMessage(text);
     if (message === undefined) return;
     if (message['closed'] === true) return this.#onClose();
     const { id, result, error, event, end } = message;
@@ -175,6 +194,13 @@ export class PortClient implements Client {
     else if (end === true) stream?.end();
     else if (error !== undefined) stream?.end(errorFromWire(error));
   };
+
+  #acknowledge(length: number): void {
+    this.#read += length;
+    if (this.#read < readStep) return;
+    this.#post({ read: this.#read });
+    this.#read = 0;
+  }
 
   readonly #onClose = (): void => this.#end('the other side of the port is closed');
 

@@ -10,7 +10,12 @@ export type WorkerMessage =
   /** The answer is no longer waited for; of a watch: it is over. */
   | { id: number; abort: true }
   /** So many more events may be sent. */
-  | { id: number; grant: number };
+  | { id: number; grant: number }
+  /** So many characters have been read, since this was said last. */
+  | { read: number };
+
+/** What a reader may have read without saying so. Characters. */
+export const readStep = 64 << 10;
 
 export type HostMessage =
   | { id: number; result: unknown }

@@ -170,6 +170,71 @@ describe('limits', () => {
     await client.get(postType, { namespace: '', name: 'there' });
   });
 
+  test('answers that nobody reads are not made', async () => {
+    const object = newPost('there', 'x'.repeat(1_000_000));
+    let made = 0;
+    let atOnce = 0;
+    let most = 0;
+    const list = async (): Promise<unknown> => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await setImmediate();
+      atOnce -= 1;
+      made += 1;
+      return { items: [object], resourceVersion: '1' };
+    };
+    const { port, service } = serve({ client: { ...inner, list } as unknown as Client, maxUnread: 5 << 20 });
+    for (let i = 1; i <= 100; i += 1) port.postMessage(JSON.stringify({ id: i, call: { verb: 'list', type, options: {} } }), []);
+    await until(() => service.size === 95 && atOnce === 0);
+    for (let i = 0; i < 50; i += 1) await setImmediate();
+    expect([most, made]).toEqual([4, 9]);
+    const client = new PortClient({ port });
+    opened.push(client);
+    await until(() => service.size === 0);
+    expect([most, made]).toEqual([4, 100]);
+    await client.list(postType);
+  });
+
+  test('calls that are given up before their turn are never made', async () => {
+    let made = 0;
+    let free = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      free = resolve;
+    });
+    const get = async (): Promise<unknown> => {
+      made += 1;
+      await held;
+      return newPost('there');
+    };
+    const { client, service } = connect({ client: { ...inner, get } as unknown as Client, maxAtWork: 1 });
+    const first = client.get(postType, { namespace: '', name: 'there' });
+    const giving = new AbortController();
+    const second = client.get(postType, { namespace: '', name: 'there' }, { signal: giving.signal });
+    await until(() => service.size === 2);
+    giving.abort();
+    await expect(second).rejects.toMatchObject({ code: 504 });
+    await until(() => service.size === 1);
+    free();
+    await first;
+    expect(made).toBe(1);
+  });
+
+  test('calls that are not answered wait where they are made', async () => {
+    const { port1, port2 } = new MessageChannel();
+    const client = new PortClient({ port: port2 });
+    opened.push(client);
+    let sent = 0;
+    port1.on('message', () => (sent += 1));
+    const creating = Array.from({ length: 10 }, (_, i) => client.create(postType, newPost(`p${i}`, 'x'.repeat(3 << 20))).catch((error: unknown) => error));
+    await until(() => sent === 5);
+    for (let i = 0; i < 50; i += 1) await setImmediate();
+    expect(sent).toBe(5);
+    port1.postMessage(JSON.stringify({ id: 1, result: {} }), []);
+    await until(() => sent === 6);
+    port1.close();
+    await Promise.all(creating);
+  });
+
   test('messages that come', async () => {
     const { client } = connect({ maxMessageLength: 10_000 });
     await expect(client.create(postType, newPost('large', 'x'.repeat(10_000)))).rejects.toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });

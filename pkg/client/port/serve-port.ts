@@ -10,8 +10,9 @@ import {
   type Client,
   type StatusError,
 } from '#pkg/apimachinery/index';
+import { Budget } from './budget.ts';
 import { Credit } from './credit.ts';
-import { isId, readMessage, send, wireError, type HostMessage } from './port-message.ts';
+import { isId, readMessage, readStep, send, wireError, type HostMessage } from './port-message.ts';
 import { readCall, type CallOptions, type PortCall } from './read-call.ts';
 
 export interface ServePortOptions {
@@ -20,10 +21,14 @@ export interface ServePortOptions {
   client: Client;
   /** Calls and watches under way; one more is 429. Default 1000. */
   maxCalls?: number;
+  /** Calls that are worked on at once, a list as four; the others wait. Default 16. */
+  maxAtWork?: number;
   /** Of a message that comes, in characters; a larger one is 413. Default 16 Mi. */
   maxMessageLength?: number;
   /** Of a message that goes. Default 64 Mi. */
   maxAnswerLength?: number;
+  /** Characters that were sent and not read yet; no more are sent then, but for one message of any length. Default 16 Mi. */
+  maxUnread?: number;
   /** Hears of failures that no client should cause. Default: nobody does. */
   onError?: (error: unknown) => void;
 }
@@ -46,6 +51,9 @@ export function servePort(options: ServePortOptions): PortService {
   return new ServedPort(options);
 }
 
+/** Of what may be worked on at once: a list may be as long as many objects. */
+const listShare = 4;
+
 interface ServedCall {
   abort: AbortController;
   credit: Credit;
@@ -55,11 +63,15 @@ class ServedPort implements PortService {
   readonly closed: Promise<void>;
   readonly #options: Required<ServePortOptions>;
   readonly #calls = new Map<number, ServedCall>();
+  readonly #atWork: Budget;
+  readonly #unread: Budget;
   #markClosed!: () => void;
   #isClosed = false;
 
   constructor(options: ServePortOptions) {
-    this.#options = { maxCalls: 1000, maxMessageLength: 16 << 20, maxAnswerLength: 64 << 20, onError: () => undefined, ...options };
+    this.#options = { maxCalls: 1000, maxAtWork: 16, maxMessageLength: 16 << 20, maxAnswerLength: 64 << 20, maxUnread: 16 << 20, onError: () => undefined, ...options };
+    this.#atWork = new Budget(this.#options.maxAtWork);
+    this.#unread = new Budget(this.#options.maxUnread + readStep);
     this.closed = new Promise((resolve) => {
       this.#markClosed = resolve;
     });
@@ -98,7 +110,8 @@ class ServedPort implements PortService {
     if (text.length > maxMessageLength) return this.#refuse(head, newRequestEntityTooLarge(`the message is larger than ${maxMessageLength} characters`));
     const message = readMessage(text);
     if (message === undefined) return this.#refuse(head, newBadRequest('the message is not a JSON object'));
-    const { id, call, abort, grant } = message;
+    const { id, call, abort, grant, read } = message;
+    if (isId(read)) return this.#unread.give(read);
     if (!isId(id)) return;
     const underWay = this.#calls.get(id);
     if (underWay !== undefined) {
@@ -121,8 +134,10 @@ class ServedPort implements PortService {
         served.credit.grant(call.grant);
         await this.#follow(id, call, served);
       } else {
-        const result = await answerers[call.verb](this.#options.client, call, { ...call.options, signal });
-        if (!signal.aborted) this.#post({ id, result });
+        const answer = answerers[call.verb];
+        await this.#working(call.verb === 'list' ? listShare : 1, signal, async () => {
+          await this.#answer({ id, result: await answer(this.#options.client, call, { ...call.options, signal }) }, signal);
+        });
       }
     } catch (error) {
       if (!signal.aborted) this.#fail(id, error);
@@ -132,18 +147,35 @@ class ServedPort implements PortService {
   }
 
   async #follow(id: number, { type, options }: PortCall, { abort: { signal }, credit }: ServedCall): Promise<void> {
-    const stream = await this.#options.client.watch(type, { ...options, signal });
+    const stream = await this.#working(1, signal, () => this.#options.client.watch(type, { ...options, signal }));
     try {
       if (signal.aborted) throw abortError(signal);
-      this.#post({ id, result: true });
+      await this.#answer({ id, result: true }, signal);
       for await (const event of stream) {
         if (!(await credit.take(signal))) return;
-        this.#post({ id, event });
+        await this.#answer({ id, event }, signal);
       }
-      if (!signal.aborted) this.#post({ id, end: true });
+      await this.#answer({ id, end: true }, signal);
     } finally {
       stream.close();
     }
+  }
+
+  /** Does it when its turn has come. @throws StatusError where the signal fires before */
+  async #working<T>(share: number, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const mine = Math.min(share, this.#options.maxAtWork);
+    if (!(await this.#atWork.take(mine, signal))) throw abortError(signal);
+    try {
+      return await work();
+    } finally {
+      this.#atWork.give(mine);
+    }
+  }
+
+  /** Sends it when the reader has read enough of what was sent before, unless the signal fires first. @throws StatusError 413 for what is too large to be sent */
+  async #answer(message: HostMessage, signal: AbortSignal): Promise<void> {
+    const text = this.#textOf(message);
+    if (await this.#unread.take(Math.min(text.length, this.#options.maxUnread), signal)) send(this.#options.port, text);
   }
 
   #refuse(id: number, error: StatusError): void {
@@ -155,13 +187,20 @@ class ServedPort implements PortService {
     this.#post({ id, error: wireError(isStatusError(error) ? error : newInternalError(error)) });
   }
 
-  /** @throws StatusError 413 for what is too large to be sent */
+  /** At once: for what is short, and comes once a call. */
   #post(message: HostMessage): void {
-    const { maxAnswerLength, port } = this.#options;
     if (this.#isClosed) return;
+    const text = this.#textOf(message);
+    this.#unread.overdraw(text.length);
+    send(this.#options.port, text);
+  }
+
+  /** @throws StatusError 413 */
+  #textOf(message: HostMessage): string {
+    const { maxAnswerLength } = this.#options;
     const text = textOf(message);
     if (text === undefined || text.length > maxAnswerLength) throw newRequestEntityTooLarge(`the answer is larger than ${maxAnswerLength} characters`);
-    send(port, text);
+    return text;
   }
 }
 

@@ -74,5 +74,5 @@ export interface EndpointDefinition extends Omit<EndpointOptions<TObject, TObjec
 
 /** Declares an endpoint whose handler is typed by its schemas. It is served while its plugin is started. */
 export function defineEndpoint<Params extends TObject = never, Query extends TObject = never, Body extends TSchema = never>(options: EndpointOptions<Params, Query, Body>): EndpointDefinition {
-  return options as EndpointDefinition;
+  return options;
 }

@@ -1,0 +1,56 @@
+import { whenAborted } from '#pkg/apimachinery/index';
+
+/** An amount that may be in use at once. Who wants more waits, in the order of asking. */
+export class Budget {
+  readonly #total: number;
+  readonly #waiting = new Set<{ amount: number; begin: () => void }>();
+  #left: number;
+
+  constructor(total: number) {
+    this.#total = total;
+    this.#left = total;
+  }
+
+  /** Resolves with true when the amount is the caller's, to be given back; with false when the signal fires first. More than all would wait for ever. */
+  take(amount: number, signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    if (this.#waiting.size === 0 && amount <= this.#left) {
+      this.#left -= amount;
+      return Promise.resolve(true);
+    }
+    return new Promise((resolve) => {
+      const forget = whenAborted(signal, () => {
+        this.#waiting.delete(one);
+        resolve(false);
+        this.#admit();
+      });
+      const one = {
+        amount,
+        begin: () => {
+          forget();
+          resolve(true);
+        },
+      };
+      this.#waiting.add(one);
+    });
+  }
+
+  /** Takes it whether it is there or not. */
+  overdraw(amount: number): void {
+    this.#left -= amount;
+  }
+
+  give(amount: number): void {
+    this.#left = Math.min(this.#left + amount, this.#total);
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (const one of this.#waiting) {
+      if (one.amount > this.#left) return;
+      this.#left -= one.amount;
+      this.#waiting.delete(one);
+      one.begin();
+    }
+  }
+}

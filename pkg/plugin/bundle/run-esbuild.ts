@@ -1,0 +1,96 @@
+import type * as Esbuild from 'esbuild';
+import type { BuildFailure, BuildOptions, BuildResult, Message } from 'esbuild';
+import { PluginError } from '../plugin-error.ts';
+
+/** What every bundle is made with: one file of ESM for this Node, from nothing but the files and what stands here. */
+const options = {
+  bundle: true,
+  write: false,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'silent',
+  tsconfigRaw: '{}',
+} as const satisfies BuildOptions;
+
+export type Bundled = BuildResult<BuildOptions & typeof options>;
+
+const maxMessages = 10;
+
+/** For esbuild to answer what is no work at all. Milliseconds. */
+const answerMs = 5000;
+/** How often esbuild's process, which all bundles share, was given up. */
+let restarts = 0;
+
+/**
+ * Bundles with esbuild, which is loaded here only. Where its process was killed, or does not answer, a new one has a second try.
+ * @throws PluginError `BundleFailed`, each message with file, line and column; also after a minute
+ */
+export async function runEsbuild(given: BuildOptions, timeoutMs = 60_000): Promise<Bundled> {
+  const esbuild = await import('esbuild');
+  for (let isLast = false; ; isLast = true) {
+    const known = restarts;
+    try {
+      return await attempt(esbuild, { ...options, ...given } as BuildOptions & typeof options, timeoutMs);
+    } catch (error) {
+      if (isBuildFailure(error)) throw bundleError(error);
+      if ((await isAlive(esbuild, known, Math.min(timeoutMs, answerMs))) || isLast) throw error;
+    }
+  }
+}
+
+async function attempt({ context }: typeof Esbuild, all: BuildOptions & typeof options, timeoutMs: number): Promise<Bundled> {
+  const making = context(all);
+  try {
+    return await within(timeoutMs, making.then((build) => build.rebuild()));
+  } finally {
+    // Nobody waits for these: a process that is stopped answers to nothing.
+    void making.then(async (build) => build.cancel().then(() => build.dispose())).catch(() => undefined);
+  }
+}
+
+/** Is the process well that failed, so that the bundle is to blame? Otherwise it is given up, once, and the next call begins another. */
+async function isAlive({ transform, stop }: typeof Esbuild, known: number, limitMs: number): Promise<boolean> {
+  if (restarts !== known) return false;
+  try {
+    await within(limitMs, transform(''));
+    return true;
+  } catch {
+    if (restarts === known) {
+      restarts += 1;
+      await stop();
+    }
+    return false;
+  }
+}
+
+async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new PluginError({ reason: 'BundleFailed', message: `bundling took longer than ${limitMs / 1000} s` })), limitMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function isBuildFailure(error: unknown): error is BuildFailure {
+  return typeof error === 'object' && error !== null && Array.isArray((error as Partial<BuildFailure>).errors);
+}
+
+function bundleError({ errors }: BuildFailure): PluginError {
+  const more = errors.length - maxMessages;
+  const message = errors.slice(0, maxMessages).map(textOf).join('\n') + (more > 0 ? `\nand ${more} more` : '');
+  return new PluginError({ reason: 'BundleFailed', message });
+}
+
+/** `index.ts:3:14: Expected ";" but found "x"`: lines and columns from 1. */
+function textOf({ text, location, notes, pluginName }: Message): string {
+  // Of our own errors the notes tell nothing but that they are ours.
+  const hint = pluginName !== '' ? '' : notes.map((note) => `; ${note.text}`).join('').slice(0, 500);
+  return location === null ? `${text}${hint}` : `${location.file}:${location.line}:${location.column + 1}: ${text}${hint}`;
+}

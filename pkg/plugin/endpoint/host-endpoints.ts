@@ -1,0 +1,91 @@
+import { Router, type Request } from 'express';
+import { isJsonObject, isStatusError, newBadRequest, newInternalError, untilAborted, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { contextOf, readBody, send, type EndpointGroup, type RequestContext } from '#pkg/http/index';
+import type { UserInfo } from '#pkg/identity/index';
+import { formatFrame, parseFrame } from './call-frame.ts';
+import type { EndpointCall, EndpointHost } from './endpoint-call.ts';
+import { signatureHeader } from './signature/call-claims.ts';
+import type { CallVerifier } from './signature/call-verifier.ts';
+
+export interface HostEndpointsOptions {
+  host: EndpointHost;
+  verifier: CallVerifier;
+}
+
+/** Where API servers find the host: `/plugin-endpoints/<plugin>/<operation>`. */
+export const hostPrefix = '/plugin-endpoints';
+/** Of an answer that is the endpoint's own, or the host's word about it; any other came from something between. */
+export const resultType = 'application/vnd.svc.endpoint-result';
+
+/** An API server's own limit of bodies is at most 64 MiB. */
+const maxCallBytes = 65 * 1024 * 1024;
+const pathForm = /^\/plugin-endpoints\/([a-z0-9-]{1,253})\/([A-Za-z0-9_-]{1,127})$/;
+
+/** The way for API servers in other processes to the plugins of this one: what they have not signed is 401, and no body of it is read. */
+export function hostEndpoints({ host, verifier }: HostEndpointsOptions): EndpointGroup {
+  const router = Router();
+  router.use((request: Request) => serve(contextOf(request), host, verifier));
+  return { prefix: hostPrefix, isOpen: true, isUnlimited: true, router };
+}
+
+async function serve(context: RequestContext, host: EndpointHost, verifier: CallVerifier): Promise<void> {
+  const { request, response, info, log, signal } = context;
+  response.setHeader('WWW-Authenticate', 'SVC-Signature');
+  const header = request.headers[signatureHeader];
+  const claims = await verifier.verify(typeof header === 'string' ? header : undefined, `${request.method} ${info.path}`, log);
+  response.removeHeader('WWW-Authenticate');
+  const bytes = await readBody(context, { limit: maxCallBytes });
+  verifier.verifyBody(claims, bytes, log);
+  const call = readForwarded(info.path, bytes);
+  if (request.method !== 'POST' || call === undefined) throw newBadRequest('this is no call of an endpoint');
+  await send(context, 200, resultType, await frameOf(untilAborted(host.call(call, signal), signal), context));
+}
+
+/** Failures travel as answers: those of the way there look different. */
+async function frameOf(work: ReturnType<EndpointHost['call']>, { log }: RequestContext): Promise<Buffer> {
+  try {
+    const { status, headers, body } = await work;
+    return formatFrame({ status, headers, hasBody: body !== undefined }, body);
+  } catch (error) {
+    if (!isStatusError(error)) log.error({ err: error }, 'the host of plugins failed');
+    const failure = isStatusError(error) ? error : newInternalError(error);
+    return formatFrame({ failure: failure.toStatus() });
+  }
+}
+
+/** The body of a forwarded call. */
+export function formatForwarded({ endpoint, params, query, contentType, body, user, requestId }: EndpointCall): Buffer {
+  return formatFrame({ endpoint, params, query, contentType, user, requestId, hasBody: body !== undefined }, body);
+}
+
+function readForwarded(path: string, bytes: Buffer): EndpointCall | undefined {
+  const match = pathForm.exec(path);
+  const frame = parseFrame(bytes);
+  if (match === null || frame === undefined) return undefined;
+  const { endpoint, params, query, contentType, user, requestId, hasBody } = frame.head;
+  const who = readUser(user);
+  if (who === undefined || typeof endpoint !== 'string' || !isTextMap(params) || typeof query !== 'string' || typeof requestId !== 'string') return undefined;
+  return {
+    plugin: match[1]!,
+    operationId: match[2]!,
+    endpoint,
+    params,
+    query,
+    ...(typeof contentType === 'string' ? { contentType } : {}),
+    ...(hasBody === true ? { body: frame.rest } : {}),
+    user: who,
+    requestId,
+  };
+}
+
+function readUser(value: JsonValue | undefined): UserInfo | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { name, uid, groups } = value;
+  if (typeof name !== 'string' || typeof uid !== 'string' || !Array.isArray(groups)) return undefined;
+  const texts = groups.filter((group): group is string => typeof group === 'string');
+  return texts.length === groups.length ? { name, uid, groups: texts } : undefined;
+}
+
+export function isTextMap(value: JsonValue | undefined): value is JsonObject & Record<string, string> {
+  return isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string');
+}

@@ -1,0 +1,162 @@
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { abortError, isJsonObject, newInternalError, statusErrorFrom, whenAborted } from '#pkg/apimachinery/index';
+import type { Log } from '#pkg/runtime/index';
+import { parseFrame } from './call-frame.ts';
+import type { EndpointCall, EndpointResult } from './endpoint-call.ts';
+import type { Forwarder } from './forwarder.ts';
+import { formatForwarded, hostPrefix, isTextMap, resultType } from './host-endpoints.ts';
+import { newUnavailable } from './public-failure.ts';
+import { maxResultBytes } from './send-result.ts';
+import { signatureHeader } from './signature/call-claims.ts';
+import type { CallSigner } from './signature/server-identity.ts';
+
+export interface HttpForwarderOptions {
+  signer: CallSigner;
+  log: Log;
+  /** For a connection to be made. Milliseconds, default 3000; the answer itself has the time that the caller's signal gives it. */
+  connectMs?: number;
+}
+
+/** Shorter than servers keep theirs. */
+const idleMs = 30_000;
+const maxConnections = 256;
+/** Headers, and the line before a text. */
+const maxHeadBytes = 256 * 1024;
+
+/**
+ * Forwards calls over HTTP, signed, on connections that are kept. It follows no redirect, and takes nothing for an answer but what a host
+ * gives: whatever else comes back, or does not, is a 503 that says nothing of it.
+ */
+export class HttpForwarder implements Forwarder {
+  readonly #signer: CallSigner;
+  readonly #log: Log;
+  readonly #connectMs: number;
+  readonly #agents = {
+    'http:': new HttpAgent({ keepAlive: true, maxSockets: maxConnections, timeout: idleMs }),
+    'https:': new HttpsAgent({ keepAlive: true, maxSockets: maxConnections, timeout: idleMs }),
+  };
+
+  constructor({ signer, log, connectMs = 3000 }: HttpForwarderOptions) {
+    this.#signer = signer;
+    this.#log = log;
+    this.#connectMs = connectMs;
+  }
+
+  async forward(url: string, call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
+    const base = parseBase(url);
+    if (base === undefined) throw this.#unreachable(call, { url: url.slice(0, 256) }, 'the URL of the host is none');
+    const path = `${hostPrefix}/${call.plugin}/${call.operationId}`;
+    const body = formatForwarded(call);
+    const outgoing: Outgoing = { base, path, body, requestId: call.requestId, signature: this.#signer.sign({ host: url, target: `POST ${path}`, body }) };
+    let answer: Answer;
+    try {
+      answer = await this.#exchange(outgoing, signal).catch((error: unknown) => {
+        // The host closed a kept connection. If it has seen the request, it refuses the same signature.
+        if (error instanceof ExchangeError && error.isStale) return this.#exchange(outgoing, signal);
+        throw error;
+      });
+    } catch (error) {
+      if (signal.aborted) throw abortError(signal);
+      if (error instanceof AnswerTooLargeError) throw newInternalError(error);
+      throw this.#unreachable(call, { url: base.origin, err: error }, 'the host cannot be asked');
+    }
+    return this.#read(answer, call, base);
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy();
+  }
+
+  #exchange({ base, path, body, requestId, signature }: Outgoing, signal: AbortSignal): Promise<Answer> {
+    const [send, agent] = base.protocol === 'https:' ? [httpsRequest, this.#agents['https:']] : [httpRequest, this.#agents['http:']];
+    return new Promise((resolve, reject) => {
+      const headers = { 'content-type': 'application/octet-stream', 'content-length': body.length, 'x-request-id': requestId, [signatureHeader]: signature };
+      const request = send(new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base), { method: 'POST', headers, agent });
+      const forget = whenAborted(signal, () => request.destroy(new Error('the request was given up')));
+      const fail = (error: Error): void => {
+        forget();
+        request.destroy();
+        reject(error);
+      };
+      limitConnecting(request, this.#connectMs);
+      request.on('error', (error: NodeJS.ErrnoException) => fail(new ExchangeError(error, request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))));
+      request.on('response', (response) => {
+        readAnswer(response).finally(forget).then(resolve, fail);
+      });
+      request.end(body);
+    });
+  }
+
+  #read({ status, type, bytes }: Answer, call: EndpointCall, base: URL): EndpointResult {
+    const facts = { url: base.origin, status };
+    // A clock that is wrong, or a lease that is not there yet, at whichever side.
+    if (status === 401) throw this.#unreachable(call, facts, 'the host refused the signature of this server; its log says why');
+    const frame = status === 200 && type === resultType ? parseFrame(bytes) : undefined;
+    if (frame === undefined) throw this.#unreachable(call, facts, 'something that is no host answered');
+    const { failure, status: own, headers, hasBody } = frame.head;
+    if (isJsonObject(failure)) throw statusErrorFrom(failure);
+    if (typeof own !== 'number' || !isTextMap(headers)) throw newInternalError(new Error('the host gave an answer without status or headers'));
+    return { status: own, headers, ...(hasBody === true ? { body: frame.rest.toString() } : {}) };
+  }
+
+  #unreachable({ plugin, operationId, requestId }: EndpointCall, facts: object, message: string): Error {
+    this.#log.warn({ plugin, operation: operationId, requestId, ...facts }, `an endpoint could not be called: ${message}`);
+    return newUnavailable();
+  }
+}
+
+interface Outgoing {
+  base: URL;
+  path: string;
+  body: Buffer;
+  requestId: string;
+  signature: string;
+}
+
+interface Answer {
+  status: number;
+  type: string;
+  bytes: Buffer;
+}
+
+class AnswerTooLargeError extends Error {}
+
+class ExchangeError extends Error {
+  /** The other side closed a kept connection before a word of an answer. */
+  readonly isStale: boolean;
+
+  constructor(cause: Error, isStale: boolean) {
+    super(cause.message, { cause });
+    this.isStale = isStale;
+  }
+}
+
+function parseBase(url: string): URL | undefined {
+  const base = URL.canParse(url) ? new URL(url) : undefined;
+  const isPlain = base !== undefined && (base.protocol === 'http:' || base.protocol === 'https:') && base.username === '' && base.password === '' && base.search === '' && base.hash === '';
+  return isPlain ? base : undefined;
+}
+
+/** The system's own time-out is minutes. */
+function limitConnecting(request: ClientRequest, connectMs: number): void {
+  request.once('socket', (socket) => {
+    if (!socket.connecting) return;
+    const timer = setTimeout(() => request.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
+    const stop = (): void => clearTimeout(timer);
+    socket.once('connect', stop);
+    socket.once('close', stop);
+  });
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxResultBytes + maxHeadBytes) throw new AnswerTooLargeError('the answer of an endpoint is too large');
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', bytes: Buffer.concat(chunks, size) };
+}

@@ -1,0 +1,169 @@
+import { Router, type Request } from 'express';
+import { newBadRequest, newUnknownPath, StatusError, untilAborted, type Reader, type Watcher } from '#pkg/apimachinery/index';
+import { pluginType, type Plugin, type PluginEndpoint } from '#pkg/apis/index';
+import { contextOf, type EndpointGroup, type ReadBodyOptions, type RequestContext } from '#pkg/http/index';
+import { Informer, type Log } from '#pkg/runtime/index';
+import { documentMounted, type MountedDocument } from './document-mounted.ts';
+import type { EndpointCall, EndpointHost, EndpointResult } from './endpoint-call.ts';
+import { EndpointTable, type EndpointPlace, type FoundPlace, type MountedEndpoint } from './endpoint-tree.ts';
+import { endpointViolation } from './endpoint-violation.ts';
+import type { Forwarder } from './forwarder.ts';
+import { isModelPath, type ServedModels } from './model-path.ts';
+import { newUnavailable, publicFailure } from './public-failure.ts';
+import { readCall } from './read-call.ts';
+import { sendResult } from './send-result.ts';
+
+export interface PluginEndpointsOptions {
+  client: Reader & Watcher;
+  log: Log;
+  /** Their paths are theirs, whether they or the endpoints were there first. */
+  models: ServedModels;
+  /** The host in this process, where that is the one which runs the plugin. */
+  local?: (plugin: string) => EndpointHost | undefined;
+  /** To the host in another process. */
+  forward: Forwarder;
+  body?: ReadBodyOptions;
+}
+
+/**
+ * The endpoints of all started plugins, as this API server serves them: it follows the Plugin objects, so they come and go with what their status says.
+ * What no endpoint owns is not touched, whatever its prefix; the path of a model is never one's. Of two plugins that claim a path the first by name has it; whoever starts
+ * plugins does not let it come to that (`findEndpointConflicts`).
+ */
+export class PluginEndpoints {
+  readonly #options: PluginEndpointsOptions;
+  readonly #informer: Informer<Plugin>;
+  /** What is mounted of each plugin, as text: most changes of a status leave it alone. */
+  readonly #mounted = new Map<string, string>();
+  #groups = new Map<string, EndpointGroup>();
+  #table: EndpointTable | undefined;
+  #documents: { generation: number; made: readonly MountedDocument[] } | undefined;
+  #generation = 0;
+
+  /** Read anew for each request. */
+  readonly groups: Iterable<EndpointGroup> = {
+    [Symbol.iterator]: () => {
+      this.#current();
+      return this.#groups.values();
+    },
+  };
+
+  constructor(options: PluginEndpointsOptions) {
+    this.#options = options;
+    this.#informer = new Informer({ client: options.client, type: pluginType, log: options.log });
+    this.#informer.listen(({ type, object }) => this.#note(object.metadata.name, type === 'delete' ? [] : mountedOf(object)));
+  }
+
+  /** Grows with every change of what is mounted, or of the models. */
+  get generation(): number {
+    return this.#generation + this.#options.models.generation;
+  }
+
+  /** What is mounted, for the reference of the API. */
+  documents(): Iterable<MountedDocument> {
+    const { generation } = this;
+    if (this.#documents?.generation !== generation) this.#documents = { generation, made: documentMounted(this.#current(), ({ path }) => !isModelPath(this.#options.models, path)) };
+    return this.#documents.made;
+  }
+
+  /** Does it know of all plugins there are? Until then their paths are unknown. */
+  get isSynced(): boolean {
+    return this.#informer.isSynced;
+  }
+
+  start(): void {
+    this.#informer.start();
+  }
+
+  /** Resolves true once `isSynced`; false if it stops, or `signal` fires, before. */
+  waitForSync(signal: AbortSignal): Promise<boolean> {
+    return this.#informer.waitForSync(signal);
+  }
+
+  /** To be called before the client is closed. */
+  stop(): Promise<void> {
+    return this.#informer.stop();
+  }
+
+  #note(plugin: string, endpoints: readonly PluginEndpoint[]): void {
+    const text = endpoints.length === 0 ? undefined : JSON.stringify(endpoints);
+    if (this.#mounted.get(plugin) === text) return;
+    if (text === undefined) this.#mounted.delete(plugin);
+    else this.#mounted.set(plugin, text);
+    this.#table = undefined;
+    this.#generation += 1;
+  }
+
+  #current(): EndpointTable {
+    if (this.#table !== undefined) return this.#table;
+    const table = new EndpointTable();
+    for (const plugin of [...this.#mounted.keys()].toSorted()) this.#mount(table, plugin);
+    this.#table = table;
+    this.#groups = new Map(Array.from(table.trees.keys(), (prefix) => [prefix, this.#groups.get(prefix) ?? this.#groupOf(prefix)]));
+    return table;
+  }
+
+  #mount(table: EndpointTable, plugin: string): void {
+    const object = this.#informer.indexer.get({ namespace: '', name: plugin });
+    for (const endpoint of object === undefined ? [] : mountedOf(object)) {
+      const violation = endpointViolation(endpoint);
+      const holder = violation === undefined ? table.add({ plugin, endpoint }) : undefined;
+      if (violation !== undefined) this.#options.log.warn({ plugin, operation: endpoint.operationId, violation }, 'an endpoint cannot be mounted');
+      if (holder !== undefined) this.#options.log.warn({ plugin, operation: endpoint.operationId, holder: holder.plugin }, 'an endpoint is not mounted: another has its path');
+    }
+  }
+
+  #groupOf(prefix: string): EndpointGroup {
+    const find = (path: string): FoundPlace | undefined => {
+      const found = this.#current().trees.get(prefix)?.find(path);
+      return found === undefined || isModelPath(this.#options.models, path) ? undefined : found;
+    };
+    const serve = async (context: RequestContext): Promise<void> => {
+      const found = find(context.info.path);
+      if (found === undefined) throw newUnknownPath();
+      context.route = found.place.path;
+      await this.#serve(context, methodOf(context, found.place), found.params);
+    };
+    const router = Router();
+    router.use((request: Request) => serve(contextOf(request)));
+    return { prefix, router, owns: (path) => find(path) !== undefined, isOpen: prefix.startsWith('/apis/api.') };
+  }
+
+  async #serve(context: RequestContext, mounted: MountedEndpoint, params: Record<string, string>): Promise<void> {
+    // It would have no time-out, and count as what it is not.
+    if (context.info.verb === 'watch') throw newBadRequest("watch is not supported here: this endpoint is a plugin's");
+    const status = this.#informer.indexer.get({ namespace: '', name: mounted.plugin })?.status;
+    if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newUnavailable();
+    const call = await readCall(context, mounted, params, this.#options.body ?? {});
+    let result: EndpointResult;
+    try {
+      result = await untilAborted(this.#call(call, context.signal), context.signal);
+    } catch (error) {
+      throw context.signal.aborted ? error : publicFailure(error);
+    }
+    await sendResult(context, result);
+  }
+
+  #call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
+    const { local, forward } = this.#options;
+    const host = local?.(call.plugin);
+    if (host !== undefined) return host.call(call, signal);
+    const url = this.#informer.indexer.get({ namespace: '', name: call.plugin })?.status?.host?.url;
+    if (url === undefined) return Promise.reject(newUnavailable());
+    return forward.forward(url, call, signal);
+  }
+}
+
+/** A plugin that failed keeps its paths: they answer that they will be back. */
+function mountedOf({ status }: Plugin): readonly PluginEndpoint[] {
+  return status?.phase === 'Disabled' ? [] : (status?.endpoints ?? []);
+}
+
+/** @throws StatusError 405, with the header Allow set */
+function methodOf({ request, response }: RequestContext, { byMethod }: EndpointPlace): MountedEndpoint {
+  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+  const mounted = byMethod.get(method);
+  if (mounted !== undefined) return mounted;
+  response.setHeader('Allow', [...byMethod.keys()].flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', '));
+  throw new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}

@@ -1,0 +1,81 @@
+import { newServiceUnavailable, newUnauthorized } from '#pkg/apimachinery/index';
+import type { Log } from '#pkg/runtime/index';
+import { digestOf, isSignedBy, readSignature, type CallClaims } from './call-claims.ts';
+import { SeenNonces } from './seen-nonces.ts';
+import type { ServerKeys } from './server-keys.ts';
+
+export interface CallVerifierOptions {
+  keys: Pick<ServerKeys, 'find'>;
+  /** URL of this host, as the status of its plugins gives it. */
+  host: string;
+  /** Milliseconds since 1970. Default: this machine's clock. */
+  now?: () => number;
+}
+
+/** How far two clocks may be apart, and how long a request may be on its way. */
+const maxSkewMs = 30_000;
+
+/** Between two lines of the log for one reason: anybody can be refused. */
+const linePauseMs = 1000;
+
+/** Tells requests that an API server of this platform has signed, just now, for this host and this very target, from all others. One for each process: it remembers. */
+export class CallVerifier {
+  readonly #keys: Pick<ServerKeys, 'find'>;
+  readonly #host: string;
+  readonly #now: () => number;
+  readonly #began: number;
+  readonly #seen = new SeenNonces({ periodMs: 2 * maxSkewMs });
+  /** When it was logged last, and how many of its kind were not since. */
+  readonly #refusals = new Map<string, { at: number; untold: number }>();
+
+  constructor({ keys, host, now = Date.now }: CallVerifierOptions) {
+    this.#keys = keys;
+    this.#host = host;
+    this.#now = now;
+    this.#began = now();
+  }
+
+  /**
+   * What the signature says, before the body is read: its digest is still to be compared (`isBodyOf`).
+   * @throws StatusError 401, which tells nothing; the log has why, once a second for each reason. 503 where it cannot be told now.
+   */
+  async verify(header: string | undefined, target: string, log: Log): Promise<CallClaims> {
+    const read = header === undefined ? undefined : readSignature(header);
+    if (read === undefined) throw this.#refusal(log, header === undefined ? 'there is no signature' : 'the signature has another form');
+    const { claims } = read;
+    const skew = this.#now() - claims.time;
+    if (claims.host !== this.#host) throw this.#refusal(log, 'the signature is for another host', claims, { host: claims.host.slice(0, 256) });
+    if (claims.target !== target) throw this.#refusal(log, 'the signature is for another target', claims);
+    if (Math.abs(skew) > maxSkewMs) throw this.#refusal(log, 'the time of the signature is too far from this clock', claims, { skewMs: skew });
+    // What this process has seen before it was started last it does not remember.
+    if (claims.time < this.#began) throw this.#refusal(log, 'it was signed before this process began', claims, { skewMs: skew });
+    const key = await this.#keys.find(claims.key).catch((error: unknown) => {
+      log.warn({ err: error }, 'the keys of API servers cannot be read');
+      throw newServiceUnavailable('signatures cannot be verified now');
+    });
+    if (key === undefined) throw this.#refusal(log, 'no API server that is there has this key', claims);
+    if (!isSignedBy(read, key)) throw this.#refusal(log, 'the signature is not of this key', claims);
+    const nonce = this.#seen.add(claims.nonce, this.#now());
+    if (nonce === 'seen') throw this.#refusal(log, 'it was there before', claims);
+    if (nonce === 'full') throw newServiceUnavailable('too many calls, please try again later', 10);
+    return claims;
+  }
+
+  /** @throws StatusError 401 */
+  verifyBody(claims: CallClaims, body: Uint8Array, log: Log): void {
+    if (digestOf(body) !== claims.digest) throw this.#refusal(log, 'the body is another', claims);
+  }
+
+  #refusal(log: Log, reason: string, claims?: CallClaims, facts: object = {}): Error {
+    const now = this.#now();
+    const last = this.#refusals.get(reason);
+    if (last !== undefined && Math.abs(now - last.at) < linePauseMs) {
+      last.untold += 1;
+      return newUnauthorized();
+    }
+    this.#refusals.set(reason, { at: now, untold: 0 });
+    const untold = last === undefined || last.untold === 0 ? {} : { untold: last.untold };
+    log.info({ reason, ...(claims === undefined ? {} : { key: claims.key.slice(0, 64) }), ...facts, ...untold }, 'a forwarded request was refused');
+    return newUnauthorized();
+  }
+}

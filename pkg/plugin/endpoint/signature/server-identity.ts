@@ -1,0 +1,134 @@
+import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStatusError, whenAborted, type Client } from '#pkg/apimachinery/index';
+import { systemNamespace } from '#pkg/apis/index';
+import { leaseType, type Log } from '#pkg/runtime/index';
+import { formatSignature, newClaims, type CallClaims } from './call-claims.ts';
+import { expiryOf, formatPublicKey, identityPrefix, keyAnnotation, listIdentities } from './identity-lease.ts';
+
+export interface ServerIdentityOptions {
+  client: Pick<Client, 'list' | 'create' | 'patch' | 'delete'>;
+  log: Log;
+  /** Shown as the holder of the lease: this machine. */
+  hostname: string;
+  /** Milliseconds. Default 60 000, at most 200 000; the lease lasts three times as long. */
+  renewMs?: number;
+}
+
+/** Signs what goes to another process of the platform. */
+export interface CallSigner {
+  /** The header's value for a request that is sent at once. */
+  sign(call: Pick<CallClaims, 'host' | 'target'> & { body: Uint8Array }): string;
+}
+
+/** For one renewal, and what goes with it. */
+const roundMs = 15_000;
+const longestRetryMs = 10_000;
+/** After its end a lease stays for as long as this, in case of clocks that differ. */
+const graceMs = 60_000;
+/** Leases of others removed with one renewal. */
+const maxRemoved = 20;
+
+/**
+ * This process among the API servers: a key pair whose private half never leaves its memory, and a Lease with the public one, renewed until `stop`,
+ * which removes it. Whoever renews also removes the leases of servers that are long gone.
+ */
+export class ServerIdentity implements CallSigner {
+  readonly #options: Required<ServerIdentityOptions>;
+  readonly #privateKey: KeyObject;
+  readonly #publicKey: string;
+  readonly #stopping = new AbortController();
+  #running: Promise<void> | undefined;
+  /** Of the lease. */
+  readonly name = `${identityPrefix}${randomBytes(8).toString('hex')}`;
+
+  constructor(options: ServerIdentityOptions) {
+    this.#options = { renewMs: 60_000, ...options };
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    this.#privateKey = privateKey;
+    this.#publicKey = formatPublicKey(publicKey);
+  }
+
+  /** Never rejects: until the lease is there, what is signed is refused. */
+  start(): void {
+    this.#running ??= this.#run(this.#stopping.signal);
+  }
+
+  sign(call: Parameters<CallSigner['sign']>[0]): string {
+    return formatSignature(newClaims({ ...call, key: this.name, time: Date.now() }), this.#privateKey);
+  }
+
+  /** To be called before the client is closed; never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    if (this.#running === undefined) return;
+    await this.#running;
+    const { client, log } = this.#options;
+    try {
+      await client.delete(leaseType, { namespace: systemNamespace, name: this.name }, { signal: AbortSignal.timeout(2000) });
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) log.warn({ err: error, lease: this.name }, "this server's lease could not be removed; it runs out");
+    }
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const { renewMs, log } = this.#options;
+    let retryMs = 200;
+    while (!signal.aborted) {
+      let waitMs = renewMs;
+      try {
+        await this.#round(signal);
+        retryMs = 200;
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ err: error, lease: this.name }, "this server's lease could not be renewed; trying again");
+        waitMs = Math.min(retryMs, renewMs);
+        retryMs = Math.min(retryMs * 2, longestRetryMs);
+      }
+      await delay(waitMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #round(stopping: AbortSignal): Promise<void> {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), roundMs);
+    const forget = whenAborted(stopping, () => limit.abort());
+    try {
+      await this.#renew(limit.signal);
+      await this.#removeExpired(limit.signal);
+    } finally {
+      clearTimeout(timer);
+      forget();
+    }
+  }
+
+  /** The whole of it each time: whatever became of it meanwhile. */
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { client, hostname, renewMs } = this.#options;
+    const key = { namespace: systemNamespace, name: this.name };
+    const annotations = { [keyAnnotation]: this.#publicKey };
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    const spec = { holderIdentity: `${hostname}_${this.name}`.slice(0, 253), leaseDurationSeconds: Math.ceil((3 * renewMs) / 1000), renewTime };
+    try {
+      await client.patch(leaseType, key, { type: 'merge', patch: { metadata: { annotations }, spec } }, { signal });
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error;
+      await client.create(leaseType, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key, annotations }, spec: { ...spec, acquireTime: renewTime } }, { signal });
+    }
+  }
+
+  async #removeExpired(signal: AbortSignal): Promise<void> {
+    const { client, log } = this.#options;
+    const now = Date.now();
+    const expired = (await listIdentities(client, signal)).filter((lease) => lease.metadata.annotations?.[keyAnnotation] !== undefined && expiryOf(lease, now) < now - graceMs);
+    for (const { metadata } of expired.slice(0, maxRemoved)) {
+      try {
+        // Its server may have come back since.
+        await client.delete(leaseType, { namespace: systemNamespace, name: metadata.name }, { signal, uid: metadata.uid, resourceVersion: metadata.resourceVersion });
+        log.info({ lease: metadata.name }, 'the lease of a server that is gone was removed');
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound') && !isStatusError(error, 'Conflict')) throw error;
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
+import { pluginType } from '#pkg/apis/index';
+import { silentLog } from '#pkg/database/index';
+import { Cache, CachedClient } from '#pkg/runtime/index';
+import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { freshClient } from './fresh-client.ts';
+import { keyOf } from './plugin-record.ts';
+
+let env: TestEnv;
+let client: Client;
+
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+});
+afterAll(() => env?.stop());
+
+test('reads what no cache shows yet, and writes with the fence', async () => {
+  // It lists, and hears of nothing afterwards.
+  const silent: Client['watch'] = (_type, { signal }) => new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(newServiceUnavailable('stopped'))));
+  const late = new Proxy(client, { get: (target, verb) => (verb === 'watch' ? silent : (Reflect.get(target, verb) as () => unknown).bind(target)) });
+  const cache = new Cache({ client: late, log: { ...silentLog, debug: () => undefined } });
+  const informer = cache.informerFor(pluginType);
+  cache.start();
+  await informer.waitForSync(AbortSignal.timeout(10_000));
+  const cached = new CachedClient({ client, cache, fence: () => ({ namespace: 'default', lease: 'nobody-holds', transitions: 1 }) });
+  const fresh = freshClient(cached, client);
+  const plugin = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'new' }, spec: { version: '1.0.0' } };
+  await client.create(pluginType, plugin);
+  await expect(cached.get(pluginType, keyOf('new'))).rejects.toMatchObject({ reason: 'NotFound' });
+  expect([(await fresh.get(pluginType, keyOf('new'))).metadata.name, (await fresh.list(pluginType)).items.length]).toEqual(['new', 1]);
+  await expect(fresh.delete(pluginType, keyOf('new'))).rejects.toMatchObject({ code: 409 });
+  await cache.stop();
+});

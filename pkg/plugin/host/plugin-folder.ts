@@ -1,0 +1,201 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Log, ReconcileRequest, Source } from '#pkg/runtime/index';
+import { manifestFile, type PluginManifest } from '../manifest/manifest.ts';
+import { readManifest } from '../manifest/read-manifest.ts';
+import { isPluginError, PluginError } from '../plugin-error.ts';
+import { fingerprintFolder, type FolderFingerprint } from './folder-fingerprint.ts';
+import { readName } from './read-name.ts';
+
+export interface PluginFolderOptions {
+  /** Its folders are the plugins. It need not exist. */
+  dir: string;
+  log: Log;
+  /** Between two looks. Milliseconds, default 2 000. */
+  intervalMs?: number;
+  /** After which a folder counts as it is, though its files do not lie still. Milliseconds, default 30 000. */
+  patienceMs?: number;
+}
+
+/** A plugin as its folder shows it. */
+export interface FoundPlugin {
+  readonly name: string;
+  readonly folder: string;
+  /** Of its files as they were judged. */
+  readonly fingerprint: string;
+  /** Absent where it is not valid. */
+  readonly manifest?: PluginManifest;
+  /** Why it is not valid. */
+  readonly problem?: PluginError;
+}
+
+interface Seen {
+  fingerprint: FolderFingerprint;
+  /** Undefined until its files have lain still. */
+  judged: FoundPlugin | undefined;
+  /** What its manifest says for now, where it is not judged. */
+  name: string | undefined;
+  /** Since when it waits to be judged, by the clock of `performance`. */
+  since: number;
+}
+
+/** A folder that no plugin's name can be read from. */
+const nameless = '';
+
+/**
+ * The folder of plugins, looked at every two seconds. A folder counts as it was when its files last lay still for that long, so
+ * that one that is just being copied is not taken for a broken one. Asks for a look at a plugin whenever its folder comes, changes or goes.
+ */
+export class PluginFolder implements Source {
+  readonly #options: Required<PluginFolderOptions>;
+  readonly #folders = new Map<string, Seen>();
+  /** The folders that have the names. */
+  readonly #holders = new Map<string, string>();
+  /** What was complained of, so that it is once. */
+  readonly #told = new Map<string, string>();
+  readonly #stopping = new AbortController();
+  #enqueue: (request: ReconcileRequest) => void = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #scanning: Promise<void> = Promise.resolve();
+
+  constructor(options: PluginFolderOptions) {
+    this.#options = { intervalMs: 2000, patienceMs: 30_000, ...options };
+  }
+
+  /**
+   * Undefined where there is none, or it has not been judged. Of two of one name that counts which had the name before, until it goes; at first
+   * that which is called so itself, or else the first.
+   */
+  find(name: string): FoundPlugin | undefined {
+    const all = this.#byFolder().flatMap(([, { judged }]) => (judged?.name === name ? [judged] : []));
+    const found = all.find(({ folder }) => folder === this.#holders.get(name)) ?? all.find(({ folder }) => basename(folder) === name) ?? all[0];
+    if (found === undefined) this.#holders.delete(name);
+    else this.#holders.set(name, found.folder);
+    return found;
+  }
+
+  /** May a folder be the plugin's that has not been judged yet? */
+  mayBeFound(name: string): boolean {
+    return Array.from(this.#folders.values()).some((seen) => seen.judged === undefined && (seen.name ?? name) === name);
+  }
+
+  get isEmpty(): boolean {
+    return this.#folders.size === 0;
+  }
+
+  get intervalMs(): number {
+    return this.#options.intervalMs;
+  }
+
+  async start(enqueue: (request: ReconcileRequest) => void): Promise<boolean> {
+    this.#enqueue = enqueue;
+    await this.#run();
+    return !this.#stopping.signal.aborted;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    clearTimeout(this.#timer);
+    await this.#scanning;
+  }
+
+  #byFolder(): [string, Seen][] {
+    return Array.from(this.#folders).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
+    this.#scanning = this.#scan().catch((error: unknown) => this.#complain(this.#options.dir, 'the folder of plugins could not be read', error));
+    await this.#scanning;
+    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(() => void this.#run(), this.#options.intervalMs);
+  }
+
+  async #scan(): Promise<void> {
+    const folders = await this.#list();
+    for (const [folder, { judged }] of this.#folders) {
+      if (folders.includes(folder)) continue;
+      this.#folders.delete(folder);
+      this.#told.delete(folder);
+      if (judged !== undefined) this.#ask(judged.name);
+    }
+    for (const folder of folders) {
+      if (this.#stopping.signal.aborted) return;
+      await this.#look(folder).catch((error: NodeJS.ErrnoException) => {
+        // A file that went while it was looked at: the next look will tell.
+        if (error.code !== 'ENOENT') this.#complain(folder, 'the folder of a plugin could not be read', error);
+      });
+    }
+    this.#tellOfTwins();
+  }
+
+  async #list(): Promise<string[]> {
+    const { dir } = this.#options;
+    let names: string[];
+    try {
+      names = await readdir(dir);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return [];
+    }
+    const paths = names.filter((name) => !name.startsWith('.') && name !== 'node_modules').map((name) => join(dir, name));
+    // A link to a folder is as good.
+    const areFolders = await Promise.all(paths.map(async (path) => (await stat(path).catch(() => undefined))?.isDirectory() === true));
+    return paths.filter((_path, i) => areFolders[i]).toSorted();
+  }
+
+  async #look(folder: string): Promise<void> {
+    const before = this.#folders.get(folder);
+    const problem = { caught: undefined as PluginError | undefined };
+    const fingerprint = await fingerprintFolder(folder).catch((error: unknown): FolderFingerprint => {
+      if (!isPluginError(error)) throw error;
+      problem.caught = error;
+      return { text: error.message, changed: 0 };
+    });
+    const isSame = before?.fingerprint.text === fingerprint.text;
+    if (isSame && before?.judged?.fingerprint === fingerprint.text) return;
+    const liesStill = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
+    const now = performance.now();
+    // Since it was not as it was judged last.
+    const since = before === undefined || before.judged?.fingerprint === before.fingerprint.text ? now : before.since;
+    const isDue = liesStill || now - since >= this.#options.patienceMs;
+    const judged = isDue ? await this.#judge(folder, fingerprint.text, { tooLarge: problem.caught, before: before?.judged }) : before?.judged;
+    this.#folders.set(folder, { fingerprint, judged, since: isDue ? now : since, name: judged === undefined ? await readName(folder) : undefined });
+    if (!isDue) return;
+    if (before?.judged !== undefined && before.judged.name !== judged?.name) this.#ask(before.judged.name);
+    if (judged !== undefined) this.#ask(judged.name);
+  }
+
+  async #judge(folder: string, fingerprint: string, { tooLarge, before }: { tooLarge: PluginError | undefined; before: FoundPlugin | undefined }): Promise<FoundPlugin> {
+    try {
+      if (tooLarge !== undefined) throw tooLarge;
+      const manifest = await readManifest(folder);
+      return { name: manifest.name, folder, fingerprint, manifest };
+    } catch (error) {
+      if (!isPluginError(error)) throw error;
+      // One whose manifest is there, and cannot be read any more, is still whose it was.
+      const last = (await stat(join(folder, manifestFile)).catch(() => undefined)) === undefined ? undefined : before?.name;
+      const name = (await readName(folder)) ?? last ?? nameless;
+      if (name === nameless) this.#complain(folder, 'a folder is no plugin', error);
+      return { name, folder, fingerprint, problem: error };
+    }
+  }
+
+  #ask(name: string): void {
+    if (name !== nameless && !this.#stopping.signal.aborted) this.#enqueue({ namespace: '', name });
+  }
+
+  #tellOfTwins(): void {
+    for (const [folder, { judged }] of this.#byFolder()) {
+      if (judged === undefined || judged.name === nameless) continue;
+      const holder = this.find(judged.name)!.folder;
+      if (holder !== folder) this.#complain(folder, 'a folder is left out', new Error(`the plugin ${judged.name} is in ${holder} already`));
+    }
+  }
+
+  #complain(folder: string, what: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (this.#told.get(folder) === message) return;
+    this.#told.set(folder, message);
+    this.#options.log.warn({ folder, reason: message }, what);
+  }
+}

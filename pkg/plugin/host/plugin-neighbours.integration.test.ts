@@ -1,0 +1,238 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { eventType, pluginType } from '#pkg/apis/index';
+import { leaseType } from '#pkg/runtime/index';
+import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
+import { keyOf } from './plugin-record.ts';
+import { condition, enable, eventually, forgetPlugins, inPhase, TestHost, type TestHostOptions } from './start-test-host.ts';
+import { manifest, TestFolder } from './test-folder.ts';
+
+let env: TestEnv;
+let client: Client;
+let folder: TestFolder;
+let running: TestHost[] = [];
+
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  folder = await TestFolder.make();
+});
+afterEach(async () => {
+  await Promise.all(running.map((host) => host.stop()));
+  running = [];
+  await forgetPlugins(client, folder);
+});
+afterAll(async () => {
+  await env.stop();
+  await folder.clear();
+});
+
+function start(options: TestHostOptions = {}): TestHost {
+  const host = new TestHost(client, folder, options);
+  running.push(host);
+  return host;
+}
+
+/** An endpoint that does one thing. */
+function module(name: string, doing: string): string {
+  return `
+    import { defineEndpoint, definePlugin } from '@svc/sdk';
+    const act = defineEndpoint({ audience: 'public', group: '${name}.example.com', version: 'v1', method: 'POST', path: '/act', operationId: 'act', handler: async (_request, { client }) => { ${doing} } });
+    export default definePlugin({ endpoints: [act] });
+  `;
+}
+
+interface Written {
+  version?: string;
+  dependencies?: Record<string, string>;
+  requires?: string;
+  limits?: object;
+  environment?: string[];
+  doing?: string;
+}
+
+function write(name: string, { doing = 'return 1;', ...spec }: Written = {}): Promise<void> {
+  return folder.write(name, { 'plugin.yaml': manifest({ name, enabled: true, ...spec }), 'index.mjs': module(name, doing) });
+}
+
+async function act({ host }: TestHost, plugin: string): Promise<string> {
+  const call = { plugin, operationId: 'act', endpoint: `POST /apis/api.${plugin}.example.com/v1/act`, params: {}, query: '', user: { name: 'anonymous', uid: '', groups: [] }, requestId: 'test' };
+  try {
+    const { status, body = '' } = await host.call(call, AbortSignal.timeout(20_000));
+    return `${status} ${body}`;
+  } catch (error) {
+    return isStatusError(error) ? error.reason : String(error);
+  }
+}
+
+/** Changes of phase from now on, in order. */
+async function* phases(): AsyncGenerator<string> {
+  const { resourceVersion, items } = await client.list(pluginType);
+  const known = new Map(items.map(({ metadata, status }) => [metadata.name, status?.phase]));
+  for await (const event of await client.watch(pluginType, { resourceVersion, signal: AbortSignal.timeout(30_000) })) {
+    if (event.type === 'BOOKMARK' || event.type === 'DELETED') continue;
+    const { metadata, status } = event.object;
+    if (status?.phase === undefined || known.get(metadata.name) === status.phase) continue;
+    known.set(metadata.name, status.phase);
+    yield `${metadata.name} ${status.phase}`;
+  }
+}
+
+/** Those changes that are of these phases, until `last`. */
+async function phasesUntil(last: string, ...wanted: string[]): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const change of phases()) {
+    if (wanted.includes(change.split(' ')[1]!)) seen.push(change);
+    if (change === last) return seen;
+  }
+  throw new Error(`${last} did not come: ${seen.join(', ')}`);
+}
+
+describe('dependencies', () => {
+  test('are started first, stopped last, and take along those that need them', async () => {
+    const inOrder = ['base Started', 'middle Started', 'top Started'];
+    await write('top', { dependencies: { middle: '^1.0.0' } });
+    await write('middle', { dependencies: { base: '>=1.0.0 <2.0.0' } });
+    await write('base');
+    const starting = phasesUntil('top Started', 'Started');
+    start();
+    expect(await starting).toEqual(inOrder);
+
+    const stopping = phasesUntil('base Disabled', 'Failed', 'Disabled');
+    await enable(client, 'base', false);
+    expect(await stopping).toEqual(['top Failed', 'middle Failed', 'base Disabled']);
+    for (const name of ['top', 'middle']) expect(condition(await inPhase(client, name, 'Failed'), 'DependenciesMet')).toBe('False DependencyStopped');
+
+    const again = phasesUntil('top Started', 'Started');
+    await enable(client, 'base');
+    expect(await again).toEqual(inOrder);
+
+    // Another version, which one of them cannot work with.
+    await write('base', { version: '2.0.0' });
+    const failed = await eventually(client, 'middle', (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch');
+    expect(failed.status!.phase).toBe('Failed');
+    await write('middle', { version: '1.1.0', dependencies: { base: '^2.0.0' } });
+    await inPhase(client, 'top', 'Started');
+  });
+
+  test('that are not started are waited for; missing ones and circles are named', async () => {
+    await write('waits', { dependencies: { late: '*' } });
+    await write('circle-a', { dependencies: { 'circle-b': '*' } });
+    await write('circle-b', { dependencies: { 'circle-a': '*' } });
+    await write('modern', { requires: '>=3.0.0' });
+    start();
+    const missing = await eventually(client, 'waits', ({ status }) => status?.phase === 'Failed');
+    expect(condition(missing, 'DependenciesMet')).toBe('False DependencyMissing');
+    for (const name of ['circle-a', 'circle-b']) {
+      const failed = await eventually(client, name, (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyCircle');
+      expect(failed.status!.conditions!.find(({ type }) => type === 'DependenciesMet')!.message).toMatch(/circle-a -> circle-b -> circle-a/);
+      expect(failed.status!.phase).toBe('Failed');
+    }
+    const modern = await inPhase(client, 'modern', 'Failed');
+    expect(condition(modern, 'DependenciesMet')).toBe('False PlatformVersionMismatch');
+
+    await folder.write('late', { 'plugin.yaml': manifest({ name: 'late' }), 'index.mjs': module('late', '') });
+    const waiting = await inPhase(client, 'waits', 'Starting');
+    expect(condition(waiting, 'DependenciesMet')).toBe('False DependencyNotStarted');
+    await enable(client, 'late');
+    await inPhase(client, 'waits', 'Started');
+  });
+});
+
+describe('a worker that ends by itself', () => {
+  const cases: { reason: string; doing: string; limits?: object }[] = [
+    { reason: 'Threw', doing: "setTimeout(() => { throw new Error('of its own accord'); }); await new Promise(() => undefined);" },
+    { reason: 'Exited', doing: 'process.exit(3);' },
+    { reason: 'Blocked', doing: 'for (;;);', limits: { blockedSeconds: 1 } },
+    { reason: 'OutOfMemory', doing: 'const all = []; for (;;) all.push(new Array(1_000_000).fill(0.5));', limits: { memoryMiB: 32 } },
+  ];
+  test.each(cases)('$reason: the others go on, and it is started again', async ({ reason, doing, limits }) => {
+    const name = reason.toLowerCase();
+    await write(name, { doing, ...(limits === undefined ? {} : { limits }) });
+    await write('well');
+    const host = start();
+    const started = await inPhase(client, name, 'Started');
+    await inPhase(client, 'well', 'Started');
+    const dying = act(host, name);
+    const failed = await eventually(client, name, ({ status }) => status?.phase === 'Failed');
+    expect(condition(failed, 'Healthy')).toBe(`False ${reason}`);
+    expect([failed.status!.restarts, failed.status!.endpoints]).toEqual([1, started.status!.endpoints]);
+    expect(await dying).toBe('ServiceUnavailable');
+    expect(await act(host, name)).toBe('ServiceUnavailable');
+    expect(await act(host, 'well')).toBe('200 1');
+    const again = await inPhase(client, name, 'Started');
+    expect([again.status!.restarts, condition(again, 'Healthy')]).toEqual([1, 'True Running']);
+    await enable(client, name, false);
+    expect((await inPhase(client, name, 'Disabled')).status!.restarts).toBeUndefined();
+    await host.stop();
+    const { items } = await client.list(eventType, { namespace: 'default', fieldSelector: `involvedObject.name=${name}` });
+    expect(new Set(items.map((event) => event.reason))).toEqual(new Set([reason, 'Started', 'Stopped']));
+  });
+});
+
+describe('several hosts', () => {
+  type Namespace = ApiObject;
+  const namespaceType: ResourceType<Namespace> = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+
+  test('one runs the plugins; when it ends another does, and nothing is removed in between', async () => {
+    await write('shared', { doing: 'return 1;' });
+    await folder.write('shared', { 'presets/namespace.yaml': '{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shipped"}}' });
+    const hosts = [start(), start()];
+    const first = await inPhase(client, 'shared', 'Started');
+    const shipped = await client.get(namespaceType, keyOf('shipped'));
+    const answers = await Promise.all(hosts.map((host) => act(host, 'shared')));
+    expect(answers.toSorted()).toEqual(['200 1', 'ServiceUnavailable']);
+    const [leader, other] = answers[0] === '200 1' ? [hosts[0]!, hosts[1]!] : [hosts[1]!, hosts[0]!];
+
+    await leader.stop();
+    expect(await act(leader, 'shared')).toBe('ServiceUnavailable');
+    await eventually(client, 'shared', ({ status, metadata }) => status?.phase === 'Started' && BigInt(metadata.resourceVersion) > BigInt(first.metadata.resourceVersion));
+    expect(await act(other, 'shared')).toBe('200 1');
+    await other.stop();
+    const last = await client.get(pluginType, keyOf('shared'));
+    expect([last.status!.phase, last.status!.endpoints!.length, last.status!.presets!.length]).toEqual(['Started', 1, 1]);
+    expect((await client.get(namespaceType, keyOf('shipped'))).metadata).toMatchObject({ uid: shipped.metadata.uid, resourceVersion: shipped.metadata.resourceVersion });
+  });
+
+  test('a stop that was broken off is ended by the next', async () => {
+    await client.create(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'half-stopped' }, spec: { version: '1.0.0', enabled: false } });
+    const presets = [{ apiVersion: 'v1', kind: 'Namespace', name: 'half-stopped' }];
+    await client.create(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'half-stopped', labels: { 'svc.run/plugin': 'half-stopped' }, finalizers: ['test.example.com/held'] } });
+    await client.patchStatus(pluginType, keyOf('half-stopped'), { type: 'merge', patch: { status: { phase: 'Stopping', presets, models: [] } } });
+    const { resourceVersion } = await client.list(namespaceType);
+    start();
+    // Somebody holds what it shipped, for a while.
+    for await (const event of await client.watch(namespaceType, { resourceVersion, signal: AbortSignal.timeout(20_000) })) {
+      if (event.type === 'MODIFIED' && event.object.metadata.deletionTimestamp !== undefined) break;
+    }
+    await client.patch(namespaceType, keyOf('half-stopped'), { type: 'merge', patch: { metadata: { finalizers: null } } });
+    const stopped = await inPhase(client, 'half-stopped', 'Disabled');
+    expect([stopped.status!.presets, stopped.status!.models]).toEqual([[], undefined]);
+  });
+});
+
+test('what a plugin writes holds only while its process leads, for as long as it may think so', async () => {
+  const doing = `
+    const namespaces = { group: '', version: 'v1', kind: 'Namespace', plural: 'namespaces', namespaced: false, hasStatusSubresource: true };
+    const { resourceVersion } = await client.list(namespaces);
+    const news = await client.watch(namespaces, { resourceVersion });
+    const written = await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { generateName: 'fenced-' } });
+    for await (const event of news) if (event.object?.metadata.uid === written.metadata.uid) return event.type;`;
+  await write('fenced', { doing });
+  const host = start({ election: { durationMs: 100_000, deadlineMs: 90_000, retryMs: 60_000 } });
+  await inPhase(client, 'fenced', 'Started');
+  expect(await act(host, 'fenced')).toBe('200 "ADDED"');
+  const key = { namespace: 'default', name: 'plugins' };
+  const { spec } = await client.get(leaseType, key);
+  const taken = { holderIdentity: 'another', leaseTransitions: (spec?.leaseTransitions ?? 0) + 1 };
+  await client.patch(leaseType, key, { type: 'merge', patch: { spec: taken } });
+  expect(await act(host, 'fenced')).toBe('Conflict');
+  await client.delete(leaseType, key);
+});
+
+test('a plugin sees the variables that its manifest names', async () => {
+  await write('seeing', { environment: ['GIVEN', 'ABSENT'], doing: 'return { ...process.env };' });
+  const host = start({ environment: { GIVEN: 'a', HIDDEN: 'b' } });
+  await inPhase(client, 'seeing', 'Started');
+  expect(await act(host, 'seeing')).toBe('200 {"GIVEN":"a"}');
+});

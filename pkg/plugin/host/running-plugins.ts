@@ -1,0 +1,80 @@
+import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
+import type { ConditionChange } from './plugin-conditions.ts';
+import { workerStopMs } from './start-plugin.ts';
+
+export interface RunningPlugin {
+  readonly worker: PluginWorker;
+  /** Fingerprint of its folder when that was last found to hold what it was made of. */
+  seen: string;
+  /** See PreparedPlugin. */
+  readonly content: string;
+  readonly version: string;
+  readonly dependencies: readonly string[];
+  /** What it was started with; see RetryTimes. */
+  readonly input: string;
+  /** By the clock of `performance`. */
+  readonly since: number;
+  /** Newer files that cannot be run, and why. */
+  refused?: { fingerprint: string; condition: ConditionChange };
+}
+
+/** The workers of this process, by the names of their plugins. */
+export class RunningPlugins {
+  readonly #plugins = new Map<string, RunningPlugin>();
+  readonly #onCrash: (name: string, crash: PluginCrash, plugin: RunningPlugin) => void;
+  #isOver = false;
+
+  /** @param onCrash one ended by itself; it is no longer here */
+  constructor(onCrash: (name: string, crash: PluginCrash, plugin: RunningPlugin) => void) {
+    this.#onCrash = onCrash;
+  }
+
+  get(name: string): RunningPlugin | undefined {
+    return this.#plugins.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#plugins.has(name);
+  }
+
+  /** Stops the worker, and answers false, where no plugins are to run any more. */
+  async add(name: string, plugin: RunningPlugin): Promise<boolean> {
+    if (this.#isOver) {
+      await plugin.worker.stop(workerStopMs);
+      return false;
+    }
+    this.#plugins.set(name, plugin);
+    void this.#awaitEnd(name, plugin);
+    return true;
+  }
+
+  async stop(name: string): Promise<void> {
+    const plugin = this.#plugins.get(name);
+    this.#plugins.delete(name);
+    await plugin?.worker.stop(workerStopMs);
+  }
+
+  /** Stops all, each after those that depend on it; none is added afterwards. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    const all = new Map(this.#plugins);
+    this.#plugins.clear();
+    const stopping = new Map<string, Promise<void>>();
+    const stop = (name: string): Promise<void> => {
+      const present = stopping.get(name);
+      if (present !== undefined) return present;
+      const dependents = Array.from(all).filter(([, { dependencies }]) => dependencies.includes(name));
+      const stopped = Promise.all(dependents.map(([each]) => stop(each))).then(() => all.get(name)!.worker.stop(workerStopMs));
+      stopping.set(name, stopped);
+      return stopped;
+    };
+    await Promise.all(Array.from(all.keys(), stop));
+  }
+
+  async #awaitEnd(name: string, plugin: RunningPlugin): Promise<void> {
+    const crash = await plugin.worker.ended;
+    if (this.#plugins.get(name) !== plugin) return;
+    this.#plugins.delete(name);
+    this.#onCrash(name, crash, plugin);
+  }
+}

@@ -1,0 +1,43 @@
+import { isFenceLost, isStatusError, type StatusReason } from '#pkg/apimachinery/index';
+import { isPluginError } from '../plugin-error.ts';
+import type { ConditionChanges, PluginConditionType } from './plugin-conditions.ts';
+
+/** Why a start did not come to its end, and which condition says so. */
+export class StartFailure extends Error {
+  override readonly name = 'StartFailure';
+  readonly condition: PluginConditionType;
+  readonly reason: string;
+
+  constructor(condition: PluginConditionType, reason: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.condition = condition;
+    this.reason = reason;
+  }
+
+  get change(): ConditionChanges {
+    return { [this.condition]: { isTrue: false, reason: this.reason, message: this.message } };
+  }
+}
+
+/** Does one step of a start; what it throws says which condition does not hold. A lost fence is none of the plugin's business. */
+export async function step<T>(condition: PluginConditionType, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartFailure || isFenceLost(error)) throw error;
+    throw new StartFailure(condition, reasonOf(error), error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** May another try, with nothing changed, come to another end? */
+const passing: ReadonlySet<StatusReason> = new Set(['Conflict', 'AlreadyExists', 'NotFound', 'Expired', 'TooManyRequests', 'Timeout', 'Unauthorized']);
+
+/** What the API will never store of a plugin, such as a status that is too large, is a failure of its start; other errors stay what they are. */
+export function asStartFailure(error: unknown): unknown {
+  if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || passing.has(error.reason)) return error;
+  return new StartFailure('Healthy', error.reason, `what it brings cannot be stored: ${error.message}`, error);
+}
+
+function reasonOf(error: unknown): string {
+  return isPluginError(error) || isStatusError(error) ? error.reason : 'InternalError';
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import type { Client, Stored } from '#pkg/apimachinery/index';
+import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
+import { Manager, type Log } from '#pkg/runtime/index';
+import { keyOf } from './plugin-record.ts';
+import { PluginHost, type PluginHostOptions } from './plugin-host.ts';
+import type { TestFolder } from './test-folder.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export interface TestHostOptions extends Partial<PluginHostOptions> {
+  election?: { durationMs: number; deadlineMs: number; retryMs: number };
+}
+
+/** A host with a manager of its own, as a process has it. */
+export class TestHost {
+  readonly host: PluginHost;
+  readonly manager: Manager;
+
+  constructor(client: Client, folder: TestFolder, { log = silent, election, ...options }: TestHostOptions = {}) {
+    this.host = new PluginHost({ client, dir: folder.dir, bundleDir: join(folder.root, 'bundles'), log, platformVersion: '2.22.0', intervalMs: 50, ...options });
+    const common = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'plugins', durationMs: 3000, deadlineMs: 2000, retryMs: 100 };
+    this.manager = new Manager({ client, log, controllers: [this.host.controller], election: { ...common, ...election } });
+    this.manager.start();
+  }
+
+  stop(): Promise<void> {
+    return this.manager.stop();
+  }
+}
+
+export function enable(client: Client, name: string, enabled = true): Promise<Stored<Plugin>> {
+  return client.patch(pluginType, keyOf(name), { type: 'merge', patch: { spec: { enabled } } });
+}
+
+/** Waits until the Plugin is as wanted. */
+export async function eventually(client: Client, name: string, holds: (plugin: Stored<Plugin>) => boolean, signal: AbortSignal = AbortSignal.timeout(40_000)): Promise<Stored<Plugin>> {
+  const { resourceVersion, items } = await client.list(pluginType);
+  let last = items.find(({ metadata }) => metadata.name === name);
+  if (last !== undefined && holds(last)) return last;
+  for await (const event of await client.watch(pluginType, { resourceVersion, signal })) {
+    if (event.type === 'BOOKMARK' || event.object.metadata.name !== name) continue;
+    last = event.object;
+    if (event.type !== 'DELETED' && holds(last)) return last;
+  }
+  throw new Error(`${name} did not become as wanted: ${JSON.stringify(last?.status)}`);
+}
+
+export function inPhase(client: Client, name: string, phase: PluginPhase, signal?: AbortSignal): Promise<Stored<Plugin>> {
+  return eventually(client, name, ({ status }) => status?.phase === phase, signal);
+}
+
+export function startedAs(client: Client, name: string, version: string): Promise<Stored<Plugin>> {
+  return eventually(client, name, ({ status }) => status?.phase === 'Started' && status.version === version);
+}
+
+/** As if there had never been any: hosts of the next test begin with nothing. */
+export async function forgetPlugins(client: Client, folder: TestFolder): Promise<void> {
+  await folder.empty();
+  for (const { metadata } of (await client.list(pluginType)).items) {
+    if (metadata.finalizers !== undefined) await client.patch(pluginType, keyOf(metadata.name), { type: 'merge', patch: { metadata: { finalizers: null } } });
+    await client.delete(pluginType, keyOf(metadata.name));
+  }
+}
+
+/** `True Reason`, or undefined where there is no such condition. */
+export function condition({ status }: Stored<Plugin>, type: string): string | undefined {
+  const found = status?.conditions?.find((each) => each.type === type);
+  return found === undefined ? undefined : `${found.status} ${found.reason}`;
+}

@@ -1,0 +1,53 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** A folder of plugins for tests; files go by their paths in a plugin. */
+export class TestFolder {
+  readonly root: string;
+  readonly dir: string;
+
+  private constructor(root: string) {
+    this.root = root;
+    this.dir = join(root, 'plugins');
+  }
+
+  static async make(): Promise<TestFolder> {
+    return new TestFolder(await mkdtemp(join(tmpdir(), 'svc-plugins-')));
+  }
+
+  async write(plugin: string, files: Record<string, string>): Promise<void> {
+    for (const [path, text] of Object.entries(files)) {
+      const file = join(this.dir, plugin, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+  }
+
+  remove(plugin: string): Promise<void> {
+    return rm(join(this.dir, plugin), { recursive: true });
+  }
+
+  empty(): Promise<void> {
+    return rm(this.dir, { recursive: true, force: true });
+  }
+
+  clear(): Promise<void> {
+    return rm(this.root, { recursive: true, force: true });
+  }
+}
+
+export interface ManifestOptions {
+  name: string;
+  version?: string;
+  enabled?: boolean;
+  requires?: string;
+  dependencies?: Record<string, string>;
+  environment?: string[];
+  limits?: object;
+}
+
+/** JSON is YAML. */
+export function manifest({ name, version = '1.0.0', ...spec }: ManifestOptions): string {
+  return JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version, ...spec } });
+}

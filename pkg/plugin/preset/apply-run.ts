@@ -1,0 +1,148 @@
+import { isFenceLost, isStatusError, type AnyObject, type Client, type Stored } from '#pkg/apimachinery/index';
+import { definitionType, isEstablished, type CustomResourceDefinition, type PresetRecord } from '#pkg/apis/index';
+import type { Log } from '#pkg/runtime/index';
+import { servedAgain } from '../model/served-versions.ts';
+import { PluginError } from '../plugin-error.ts';
+import type { Inventory } from './inventory.ts';
+import type { PlannedPreset } from './plan-presets.ts';
+import { isSameObject, newObject, updatedObject } from './preset-content.ts';
+import { isDefinitionKind } from './preset-kinds.ts';
+import { formatObject, formatPlace } from './preset-object.ts';
+import { judgeApply, type ApplyVerdict } from './preset-rules.ts';
+import { retryRaces, VanishedError } from './retry-races.ts';
+import { lookUntil, readStored } from './stored-preset.ts';
+
+export interface ApplyRunOptions {
+  client: Client;
+  log: Log;
+  plugin: string;
+  inventory: Inventory;
+  /** For what is being deleted to be gone, and for a definition to be served. */
+  waitMs: number;
+  signal: AbortSignal;
+}
+
+/** One start's way through the presets. */
+export class ApplyRun {
+  readonly #options: ApplyRunOptions;
+
+  constructor(options: ApplyRunOptions) {
+    this.#options = options;
+  }
+
+  /** What the inventory must say before any of them is written; nothing of kinds that are not served yet. @throws PluginError PresetTaken */
+  async records(planned: readonly PlannedPreset[]): Promise<PresetRecord[]> {
+    const records: PresetRecord[] = [];
+    for (const each of planned) {
+      const { verdict, record } = await retryRaces(this.#options.signal, () => this.#judge(each));
+      if (verdict === undefined || verdict.type === 'wait') records.push(...(record === undefined ? [] : [record]));
+      else records.push(this.#accept(each, verdict).record);
+    }
+    return records;
+  }
+
+  /** Makes one object what it is shipped as; answers its record where it is a person's. */
+  async settle(planned: PlannedPreset): Promise<PresetRecord | undefined> {
+    try {
+      const { record, type } = await retryRaces(this.#options.signal, () => this.#attempt(planned));
+      if (isDefinitionKind(planned.shipped)) await this.#untilServed(planned);
+      return record.adopted === true && type === 'update' ? record : undefined;
+    } catch (error) {
+      throw this.#refusal(planned, error);
+    }
+  }
+
+  async #attempt(planned: PlannedPreset): Promise<Accepted> {
+    const { client, log, plugin, inventory, signal } = this.#options;
+    const { type, shipped } = planned;
+    const { stored, verdict } = await this.#judge(planned);
+    if (verdict?.type === 'wait') {
+      await this.#untilGone(planned, stored!.metadata.uid);
+      return this.#attempt(planned);
+    }
+    const accepted = this.#accept(planned, verdict ?? judgeApply({ plugin, shipped, record: undefined, stored: undefined }));
+    await inventory.put(accepted.record);
+    const details = { plugin, preset: formatPlace(planned.preset), object: formatObject(accepted.record) };
+    if (accepted.type === 'create') {
+      await client.create(type, newObject(shipped, plugin), { signal });
+      log.info(details, 'a preset was created');
+    } else if (accepted.type === 'update' && stored !== undefined) {
+      const wanted = updatedObject(stored, shipped, { plugin, type });
+      if (isSameObject(stored, wanted)) return accepted;
+      await client.update(type, wanted, { signal }).catch(vanished(stored));
+      log.info(details, accepted.record.adopted === true ? 'an object that was there was adopted as a preset' : 'a preset was updated');
+    } else if (accepted.type === 'leave' && stored !== undefined && isDefinitionKind(shipped)) {
+      // Whose it is does not matter: it was the plugin's stop that took it out of service.
+      const wanted = servedAgain(stored as Stored<CustomResourceDefinition>);
+      if (wanted === stored) return accepted;
+      await client.update(definitionType, wanted, { signal }).catch(vanished(stored));
+      log.info(details, 'a definition that is left as it is, is served again');
+    }
+    return accepted;
+  }
+
+  /** Without a verdict where the type is not served yet: its definition is one of the presets. */
+  async #judge({ type, key, shipped }: PlannedPreset): Promise<{ verdict?: ApplyVerdict; stored?: Stored<AnyObject>; record: PresetRecord | undefined }> {
+    const { client, plugin, inventory, signal } = this.#options;
+    const record = inventory.find({ apiVersion: shipped.apiVersion, kind: shipped.kind, ...key });
+    const stored = await readStored(client, type, key, signal);
+    if (stored === 'unserved') return { record };
+    return { verdict: judgeApply({ plugin, shipped, record, stored }), ...(stored === undefined ? {} : { stored }), record };
+  }
+
+  #accept({ preset, shipped }: PlannedPreset, verdict: ApplyVerdict): Accepted {
+    if (verdict.type !== 'refuse' && verdict.type !== 'wait') return verdict;
+    const owner = verdict.type === 'refuse' ? verdict.owner : '';
+    const object = formatObject({ ...shipped, ...shipped.metadata });
+    throw new PluginError({ reason: 'PresetTaken', message: `${formatPlace(preset)}: ${object} belongs to the plugin ${owner}: one object can be a preset of one plugin only` });
+  }
+
+  async #untilGone({ preset, type, key }: PlannedPreset, uid: string): Promise<void> {
+    const { client, waitMs, signal } = this.#options;
+    let heldBy: readonly string[] = [];
+    const gone = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+      const stored = await readStored(client, type, key, signal);
+      if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
+      heldBy = stored.metadata.finalizers ?? [];
+      return undefined;
+    });
+    if (gone === true) return;
+    const object = formatObject({ kind: type.kind, name: key.name, ...(key.namespace === '' ? {} : { namespace: key.namespace }) });
+    throw new PluginError({ reason: 'PresetTerminating', message: `${formatPlace(preset)}: ${object} is still being deleted after ${waitMs} ms: it is held by ${heldBy.join(', ') || 'nobody'}` });
+  }
+
+  async #untilServed({ preset, key, shipped }: PlannedPreset): Promise<void> {
+    const { client, waitMs, signal } = this.#options;
+    const isMeant = hasServedVersion(shipped as CustomResourceDefinition);
+    let last: string | undefined;
+    const served = await lookUntil({ timeoutMs: waitMs, signal }, async () => {
+      const definition = await client.get(definitionType, key, { signal });
+      last = definition.status?.conditions?.find((condition) => condition.type === 'NamesAccepted' && condition.status === 'False')?.message;
+      // Established it stays, also when it is served no more.
+      if (isMeant && !hasServedVersion(definition)) last = 'no version of it is served';
+      else if (isEstablished(definition)) return true;
+      return last === undefined ? undefined : false;
+    });
+    if (served === true) return;
+    throw new PluginError({ reason: 'PresetRefused', message: `${formatPlace(preset)}: the definition ${key.name} is not served: ${last ?? `nothing was decided within ${waitMs} ms`}` });
+  }
+
+  /** What no other try would mend is told with its place. */
+  #refusal({ preset, shipped }: PlannedPreset, error: unknown): unknown {
+    if (!isStatusError(error) || isFenceLost(error) || error.code >= 500 || error.code === 429) return error;
+    const object = formatObject({ ...shipped, ...shipped.metadata });
+    return new PluginError({ reason: 'PresetRefused', message: `${formatPlace(preset)}: ${object} was refused: ${error.message}`, cause: error });
+  }
+}
+
+type Accepted = Exclude<ApplyVerdict, { type: 'wait' | 'refuse' }>;
+
+function hasServedVersion({ spec }: CustomResourceDefinition): boolean {
+  return spec.versions.some(({ served }) => served);
+}
+
+function vanished({ metadata }: Stored<AnyObject>): (error: unknown) => never {
+  return (error) => {
+    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name ? new VanishedError(metadata.name) : error;
+  };
+}

@@ -1,0 +1,29 @@
+import { isSameJson, type AnyObject, type JsonObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { pluginLabel } from '#pkg/apis/index';
+import { withoutServedBefore } from '../model/served-versions.ts';
+
+/** An object as the plugin creates it. */
+export function newObject(shipped: AnyObject, plugin: string): AnyObject {
+  return { ...shipped, metadata: { ...shipped.metadata, labels: { ...shipped.metadata.labels, [pluginLabel]: plugin } } };
+}
+
+/**
+ * A stored object as the plugin has it: system fields, and what others added to metadata, are kept; every other field is as shipped. Status is, where it is
+ * a part of the object, if it is shipped at all.
+ */
+export function updatedObject(stored: Stored<AnyObject>, shipped: AnyObject, { plugin, type }: { plugin: string; type: ResourceType }): Stored<AnyObject> {
+  const { labels, annotations, finalizers = [] } = shipped.metadata;
+  const present = withoutServedBefore(stored.metadata);
+  const metadata = {
+    ...present,
+    labels: { ...present.labels, ...labels, [pluginLabel]: plugin },
+    ...(annotations === undefined ? {} : { annotations: { ...present.annotations, ...annotations } }),
+    ...(finalizers.length === 0 ? {} : { finalizers: [...new Set([...(present.finalizers ?? []), ...finalizers])] }),
+  };
+  const keepsStatus = stored.status !== undefined && (type.hasStatusSubresource || shipped.status === undefined);
+  return { ...shipped, metadata, ...(keepsStatus ? { status: stored.status } : {}) };
+}
+
+export function isSameObject(a: AnyObject, b: AnyObject): boolean {
+  return isSameJson(a as unknown as JsonObject, b as unknown as JsonObject);
+}

@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isStatusError, type AnyObject, type Client, type Stored } from '#pkg/apimachinery/index';
+import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { registerModel } from '../model/register-model.ts';
+import { ShippingPlugin } from './presettest/shipping-plugin.ts';
+import { Gadget, Widget, widget } from './presettest/widget-model.ts';
+
+let env: TestEnv;
+let client: Client;
+
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  await registerModel(client, Widget);
+  await registerModel(client, Gadget);
+});
+afterAll(() => env?.stop());
+
+const keep = { 'svc.run/do-not-overwrite': 'true' };
+const keyOf = (name: string) => ({ namespace: '', name });
+
+async function stored(name: string): Promise<Stored<AnyObject> | undefined> {
+  try {
+    return await client.get<AnyObject>(Widget, keyOf(name));
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/** What a person sees of an object: its colour, and the labels that are not there for the server. */
+async function seen(name: string): Promise<{ color: unknown; labels: Record<string, string> } | undefined> {
+  const object = await stored(name);
+  return object && { color: (object.spec as { color?: string }).color, labels: object.metadata.labels ?? {} };
+}
+
+function change(name: string, patch: object): Promise<unknown> {
+  return client.patch(Widget, keyOf(name), { type: 'merge', patch: patch as never });
+}
+
+interface RuleCase {
+  reason: string;
+  /** Of the preset, whose colour is `shipped`. */
+  labels?: Record<string, string>;
+  /** What happened before the start, to the object `name`. */
+  before?: (plugin: ShippingPlugin, name: string) => Promise<unknown>;
+  started: { color: string; labels: Record<string, string>; adopted?: true };
+  /** Absent: gone. */
+  stopped?: { color: string; labels: Record<string, string> };
+}
+
+const shippedAs = (name: string, labels?: Record<string, string>): AnyObject => widget(name, { color: 'shipped' }, labels);
+const person = (name: string, labels?: Record<string, string>) => client.create(Widget, widget(name, { color: 'mine' }, labels) as never);
+
+const rules: RuleCase[] = [
+  { reason: 'what is not there is created', started: { color: 'shipped', labels: { ours: 'ours' } } },
+  { reason: 'labels as shipped', labels: { a: 'b' }, started: { color: 'shipped', labels: { a: 'b', ours: 'ours' } } },
+  {
+    reason: 'an edit of a person is overwritten, their labels stay',
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name)]);
+      await change(name, { metadata: { labels: { mine: 'x' } }, spec: { color: 'mine', size: 5 } });
+    },
+    started: { color: 'shipped', labels: { mine: 'x', ours: 'ours' } },
+  },
+  { reason: 'shipped with the label: created where it is absent, and stays', labels: keep, started: { color: 'shipped', labels: { ...keep, ours: 'ours' } }, stopped: { color: 'shipped', labels: { ...keep, ours: 'ours' } } },
+  {
+    reason: 'shipped with the label: an edit of a person stays',
+    labels: keep,
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name, keep)]);
+      await change(name, { spec: { color: 'mine' } });
+    },
+    started: { color: 'mine', labels: { ...keep, ours: 'ours' } },
+    stopped: { color: 'mine', labels: { ...keep, ours: 'ours' } },
+  },
+  {
+    reason: 'shipped with the label, which a person took away from the object: it stays theirs',
+    labels: keep,
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name, keep)]);
+      await change(name, { metadata: { labels: { 'svc.run/do-not-overwrite': null } }, spec: { color: 'mine' } });
+    },
+    started: { color: 'mine', labels: { ours: 'ours' } },
+    stopped: { color: 'mine', labels: { ours: 'ours' } },
+  },
+  {
+    reason: 'a person puts the label on the object: it is theirs from then on',
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name)]);
+      await change(name, { metadata: { labels: keep }, spec: { color: 'mine' } });
+    },
+    started: { color: 'mine', labels: { ...keep, ours: 'ours' } },
+    stopped: { color: 'mine', labels: { ...keep, ours: 'ours' } },
+  },
+  {
+    reason: 'the label with another value is none',
+    labels: { 'svc.run/do-not-overwrite': 'false' },
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name)]);
+      await change(name, { metadata: { labels: { 'svc.run/do-not-overwrite': 'True' } }, spec: { color: 'mine' } });
+    },
+    started: { color: 'shipped', labels: { 'svc.run/do-not-overwrite': 'false', ours: 'ours' } },
+  },
+  {
+    reason: 'the object of a person is updated and adopted; it stays, without our label',
+    before: (_plugin, name) => person(name, { mine: 'x' }),
+    started: { color: 'shipped', labels: { mine: 'x', ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: { mine: 'x' } },
+  },
+  {
+    reason: 'an object with our label that is in no inventory is a person’s',
+    before: (plugin, name) => person(name, { 'svc.run/plugin': plugin.name }),
+    started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: {} },
+  },
+  {
+    reason: 'adopted once, adopted ever after',
+    before: async (plugin, name) => {
+      await person(name);
+      await plugin.start([shippedAs(name)]);
+    },
+    started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: {} },
+  },
+  {
+    reason: 'adopted again after a stop',
+    before: async (plugin, name) => {
+      await person(name);
+      await plugin.start([shippedAs(name)]);
+      await plugin.stop();
+    },
+    started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: {} },
+  },
+  {
+    reason: 'a person deleted what was adopted: what is created then is ours',
+    before: async (plugin, name) => {
+      await person(name);
+      await plugin.start([shippedAs(name)]);
+      await client.delete(Widget, keyOf(name));
+    },
+    started: { color: 'shipped', labels: { ours: 'ours' } },
+  },
+  {
+    reason: 'a person deleted ours and made their own',
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name)]);
+      await client.delete(Widget, keyOf(name));
+      await person(name);
+    },
+    started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: {} },
+  },
+  {
+    reason: 'a person took our label away: it is theirs',
+    before: async (plugin, name) => {
+      await plugin.start([shippedAs(name)]);
+      await change(name, { metadata: { labels: { 'svc.run/plugin': null } } });
+    },
+    started: { color: 'shipped', labels: { ours: 'ours' }, adopted: true },
+    stopped: { color: 'shipped', labels: {} },
+  },
+  {
+    reason: 'the object of a person, shipped with the label: untouched',
+    labels: keep,
+    before: (_plugin, name) => person(name),
+    started: { color: 'mine', labels: {} },
+    stopped: { color: 'mine', labels: {} },
+  },
+  {
+    reason: 'the object of a person with the label: untouched',
+    before: (_plugin, name) => person(name, keep),
+    started: { color: 'mine', labels: keep },
+    stopped: { color: 'mine', labels: keep },
+  },
+];
+
+describe('one preset, one start, one stop', () => {
+  test.each(rules.map((each, i) => ({ ...each, i })))('$reason', async ({ labels, before, started, stopped, i }) => {
+    const name = `rule-${i}`;
+    const plugin = new ShippingPlugin(client, `plugin-${i}`);
+    const withOurs = (all: Record<string, string>): Record<string, string> => {
+      const { ours, ...rest } = all;
+      return ours === undefined ? rest : { ...rest, 'svc.run/plugin': plugin.name };
+    };
+    await before?.(plugin, name);
+    const { adopted } = await plugin.start([shippedAs(name, labels)]);
+    expect(await seen(name)).toEqual({ color: started.color, labels: withOurs(started.labels) });
+    expect(adopted.map((record) => record.name)).toEqual(started.adopted === true ? [name] : []);
+    // Nothing differs: nothing changes.
+    const { metadata } = (await stored(name))!;
+    await plugin.start([shippedAs(name, labels)]);
+    expect([(await stored(name))!.metadata.resourceVersion, plugin.inventory.length]).toEqual([metadata.resourceVersion, 1]);
+    expect(await plugin.stop()).toEqual({ left: [] });
+    expect(await seen(name)).toEqual(stopped && { color: stopped.color, labels: withOurs(stopped.labels) });
+    expect(plugin.inventory).toEqual([]);
+  });
+});

@@ -1,0 +1,46 @@
+import { silentLog } from '#pkg/database/index';
+import type { AnyObject, Client } from '#pkg/apimachinery/index';
+import type { PresetRecord } from '#pkg/apis/index';
+import type { PresetObject } from '../preset-object.ts';
+import { PresetReconciler } from '../preset-reconciler.ts';
+import type { LeftPreset } from '../removal-run.ts';
+import { InterruptedClient, Killer } from './interrupted-client.ts';
+
+/** A plugin as its presets see it: a name, and an inventory that is stored. */
+export class ShippingPlugin {
+  readonly name: string;
+  /** As it is stored now. */
+  inventory: readonly PresetRecord[] = [];
+  readonly #client: Client;
+  readonly #waitMs: number;
+
+  /** @param waitMs of a start, for whatever it waits for */
+  constructor(client: Client, name: string, waitMs = 20_000) {
+    this.#client = client;
+    this.name = name;
+    this.#waitMs = waitMs;
+  }
+
+  start(objects: readonly AnyObject[], { killer = new Killer(), models = [], signal = new AbortController().signal }: { killer?: Killer; models?: string[]; signal?: AbortSignal } = {}): Promise<{ adopted: PresetRecord[] }> {
+    return this.#reconciler(killer).apply({ plugin: this.name, presets: objects.map(asPreset), models, inventory: this.inventory, record: this.#record(killer), signal });
+  }
+
+  stop({ killer = new Killer(), timeoutMs = 10_000, signal = new AbortController().signal }: { killer?: Killer; timeoutMs?: number; signal?: AbortSignal } = {}): Promise<{ left: LeftPreset[] }> {
+    return this.#reconciler(killer).remove({ plugin: this.name, inventory: this.inventory, record: this.#record(killer), timeoutMs, signal });
+  }
+
+  #reconciler(killer: Killer): PresetReconciler {
+    return new PresetReconciler({ client: new InterruptedClient(this.#client, killer), log: { ...silentLog, debug: () => undefined }, waitMs: this.#waitMs, droppedMs: this.#waitMs });
+  }
+
+  #record(killer: Killer): (records: PresetRecord[]) => Promise<void> {
+    return (records) =>
+      killer.step(async () => {
+        this.inventory = records;
+      });
+  }
+}
+
+function asPreset(object: AnyObject, i: number): PresetObject {
+  return { file: 'presets/all.yaml', document: i + 1, object: structuredClone(object) as PresetObject['object'] };
+}

@@ -1,0 +1,212 @@
+import { abortError, isFenceLost, isStatusError, type AnyObject, type Client, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { pluginLabel, type PresetRecord } from '#pkg/apis/index';
+import type { Log } from '#pkg/runtime/index';
+import { unregisterModel } from '../model/unregister-model.ts';
+import { withinTime } from '../time-limit.ts';
+import { formatType, isDefinitionKind, isNamespaceKind, PresetKinds } from './preset-kinds.ts';
+import { formatObject } from './preset-object.ts';
+import { judgeRemoval } from './preset-rules.ts';
+import { retryRaces, VanishedError } from './retry-races.ts';
+import { lookUntil, readStored } from './stored-preset.ts';
+
+/** What a plugin shipped and could not be removed: it stays in the inventory. */
+export interface LeftPreset {
+  record: PresetRecord;
+  /** In words, for people. */
+  why: string;
+}
+
+export interface RemovalRunOptions {
+  client: Client;
+  log: Log;
+  plugin: string;
+  kinds: PresetKinds;
+  /** Definitions that the plugin registers itself by now: they stay as they are. */
+  models: readonly string[];
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Machines leave them everywhere; they go with their namespace. */
+const passing: ReadonlySet<string> = new Set(['leases.coordination.k8s.io', 'events', 'events.events.k8s.io']);
+
+/** Of deletions, and of waits. */
+const atOnce = 16;
+
+/** Kinds, in a message. */
+const maxNamed = 10;
+
+type Outcome = 'done' | { why: string } | Held;
+
+interface Held {
+  type: ResourceType;
+  key: ObjectKey;
+  uid: string;
+}
+
+/** One way through what a plugin shipped and ships no more: the last first, then namespaces, when they are empty, then definitions. */
+export class RemovalRun {
+  readonly #options: RemovalRunOptions;
+  readonly #left: LeftPreset[] = [];
+
+  constructor(options: RemovalRunOptions) {
+    this.#options = options;
+  }
+
+  /** Answers what is left when the time is over, or nothing can be done. @throws what ends the work as a whole: the signal, or a lost fence */
+  async remove(records: readonly PresetRecord[]): Promise<LeftPreset[]> {
+    const { timeoutMs, signal } = this.#options;
+    const reversed = records.toReversed();
+    const turns = [
+      reversed.filter((record) => !isNamespaceKind(record) && !isDefinitionKind(record)),
+      reversed.filter(isNamespaceKind),
+      reversed.filter(isDefinitionKind),
+    ];
+    const message = (): string => `it was not removed within ${timeoutMs} ms`;
+    await withinTime({ timeoutMs, signal, message }, async (limit) => {
+      for (const turn of turns) await this.#removeAll(turn, limit);
+    });
+    return this.#left;
+  }
+
+  /** All are deleted before any is waited for: one may hold another. */
+  async #removeAll(records: readonly PresetRecord[], limit: AbortSignal): Promise<void> {
+    const held: [PresetRecord, Held][] = [];
+    await inChunks(records, async (record) => {
+      const outcome = await this.#attempt(record, () => retryRaces(limit, () => this.#remove(record, limit)));
+      if (outcome === undefined || outcome === 'done') return;
+      if ('why' in outcome) this.#leave(record, outcome.why);
+      else held.push([record, outcome]);
+    });
+    await inChunks(held, ([record, object]) => this.#attempt(record, () => this.#untilGone(record, object, limit)));
+  }
+
+  /** What fails for one preset does not keep the others. */
+  async #attempt<T>(record: PresetRecord, work: () => Promise<T>): Promise<T | undefined> {
+    const { signal } = this.#options;
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted) throw abortError(signal);
+      if (!isStatusError(error) || isFenceLost(error)) throw error;
+      this.#leave(record, error.message);
+      return undefined;
+    }
+  }
+
+  #leave(record: PresetRecord, why: string): void {
+    const { log, plugin } = this.#options;
+    log.warn({ plugin, object: formatObject(record), why }, 'a preset is left');
+    this.#left.push({ record, why });
+  }
+
+  async #remove(record: PresetRecord, limit: AbortSignal): Promise<Outcome> {
+    const { client, log, plugin, kinds, models } = this.#options;
+    const type = kinds.reach(record);
+    // Without a definition there are no objects.
+    if (type === undefined || (isDefinitionKind(record) && models.includes(record.name))) return 'done';
+    if (type === 'unserved') return { why: 'its kind is not served at present' };
+    if (type.namespaced !== (record.namespace !== undefined)) return 'done';
+    const key = { namespace: record.namespace ?? '', name: record.name };
+    const stored = await readStored(client, type, key, limit);
+    if (stored === 'unserved') return { why: 'its kind is not served at present' };
+    const verdict = judgeRemoval({ plugin, record, stored });
+    if (stored === undefined || verdict === 'forget') return 'done';
+    if (verdict === 'wait') return { type, key, uid: stored.metadata.uid };
+    if (verdict === 'release') await client.update(type, withoutLabel(stored), { signal: limit }).catch(ifVanished(stored));
+    else if (verdict === 'delete') return this.#delete(type, stored, limit);
+    else if (this.#isLeftOf(record.name, kinds)) return { why: 'objects of its kind are left' };
+    else await unregisterModel(client, record.name, { plugin, signal: limit });
+    log.info({ plugin, object: formatObject(record) }, verdict === 'release' ? 'a preset that was there before is released' : 'a definition among the presets is served no more');
+    return 'done';
+  }
+
+  /** Out of service, objects that wait for their finalizers would wait for ever. */
+  #isLeftOf(definition: string, kinds: PresetKinds): boolean {
+    return this.#left.some(({ record }) => {
+      const type = kinds.reach(record);
+      return typeof type === 'object' && formatType(type) === definition;
+    });
+  }
+
+  async #delete(type: ResourceType, stored: Stored<AnyObject>, limit: AbortSignal): Promise<Outcome> {
+    const { client, log, plugin } = this.#options;
+    const { kind, metadata } = stored;
+    const { uid, resourceVersion, namespace = '', name } = metadata;
+    if (isNamespaceKind({ apiVersion: type.version, kind }) && type.group === '') {
+      const why = await this.#keptBy(type, stored, limit);
+      if (why !== undefined) return { why };
+    }
+    const key = { namespace, name };
+    // Whoever changed or replaced it since it was judged has a say: it is judged again.
+    const deletion = await client.delete(type, key, { uid, resourceVersion, signal: limit }).catch(ifVanished(stored));
+    log.info({ plugin, object: formatObject({ kind, ...(namespace === '' ? {} : { namespace }), name }) }, 'a preset was deleted');
+    return deletion.object === undefined ? 'done' : { type, key, uid };
+  }
+
+  /**
+   * Why a namespace is to stay: its deletion would delete what others put into it. Whether anything is in it the server says, which sees objects of
+   * kinds that are not served, too; what that is, the kinds that are served.
+   */
+  async #keptBy(type: ResourceType, stored: Stored<AnyObject>, limit: AbortSignal): Promise<string | undefined> {
+    const { client } = this.#options;
+    const { name, uid, resourceVersion, finalizers = [] } = stored.metadata;
+    const trial = await client.delete(type, { namespace: '', name }, { uid, resourceVersion, dryRun: true, signal: limit }).catch(ifVanished(stored));
+    if (trial.object === undefined) return undefined;
+    // As they are now: the plugin's own may be served by this very start.
+    const kinds = await PresetKinds.load(client, [], limit);
+    const found = await this.#contentOf(name, kinds, limit);
+    const others = found.filter((each) => !passing.has(each));
+    if (others.length > 0) return `other objects are in it: ${others.join(', ')}`;
+    const unserved = kinds.unserved();
+    if (unserved.length > 0) return `objects may be in it whose kinds are not served at present: ${unserved.slice(0, maxNamed).join(', ')}`;
+    // Of one with a finalizer the server does not say it.
+    return found.length === 0 && finalizers.length === 0 ? 'other objects are in it' : undefined;
+  }
+
+  async #contentOf(namespace: string, kinds: PresetKinds, limit: AbortSignal): Promise<string[]> {
+    const found: string[] = [];
+    for (const type of kinds.namespaced()) {
+      const { items } = await this.#options.client.list(type, { namespace, limit: 1, signal: limit });
+      if (items.length > 0) found.push(formatType(type));
+    }
+    return found;
+  }
+
+  /** What comes under its name afterwards is not what the plugin shipped. */
+  async #untilGone(record: PresetRecord, { type, key, uid }: Held, limit: AbortSignal): Promise<void> {
+    const { client, timeoutMs, signal } = this.#options;
+    let heldBy: readonly string[] = [];
+    try {
+      await lookUntil({ timeoutMs, signal: limit }, async () => {
+        const stored = await readStored(client, type, key, limit);
+        if (stored === undefined || stored === 'unserved' || stored.metadata.uid !== uid) return true;
+        heldBy = stored.metadata.finalizers ?? [];
+        return undefined;
+      });
+    } catch (error) {
+      if (!limit.aborted || signal.aborted) throw error;
+      this.#leave(record, heldBy.length === 0 ? 'it is still being deleted' : `it is being deleted, and held by ${heldBy.join(', ')}`);
+    }
+  }
+}
+
+/** One chunk after the other, in their order; after a failure what is under way is waited for. */
+async function inChunks<Item>(items: readonly Item[], work: (item: Item) => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < items.length; i += atOnce) {
+    const settled = await Promise.allSettled(items.slice(i, i + atOnce).map(work));
+    const failed = settled.find((each) => each.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+}
+
+function withoutLabel(stored: Stored<AnyObject>): Stored<AnyObject> {
+  const { [pluginLabel]: _, ...labels } = stored.metadata.labels ?? {};
+  return { ...stored, metadata: { ...stored.metadata, labels } };
+}
+
+function ifVanished({ metadata }: Stored<AnyObject>): (error: unknown) => never {
+  return (error) => {
+    throw isStatusError(error, 'NotFound') && error.details?.name === metadata.name ? new VanishedError(metadata.name) : error;
+  };
+}

@@ -1,0 +1,27 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import type { EndpointCall } from '../endpoint/endpoint-call.ts';
+import { CallsUnderWay } from './calls-under-way.ts';
+import type { HostToWorker } from './control-message.ts';
+
+const call = { plugin: 'test', operationId: 'a', params: {}, query: '', body: new Uint8Array(3 << 20), user: { name: 'a', uid: '', groups: [] }, requestId: 'r' } as unknown as EndpointCall;
+
+test('handlers that are never done do not lock the plugin for ever', async () => {
+  const posted: HostToWorker[] = [];
+  const calls = new CallsUnderWay('test', (message) => posted.push(message), 20);
+  const leaving = new AbortController();
+  const given = Array.from({ length: 10 }, () => calls.begin(call, leaving.signal).catch((error: unknown) => error));
+  leaving.abort();
+  await Promise.all(given);
+  await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
+  for (;;) {
+    const giving = new AbortController();
+    const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
+    await setImmediate();
+    giving.abort();
+    if ((await next) !== 429) break;
+  }
+  expect(posted.filter(({ kind }) => kind === 'call')).toHaveLength(11);
+  // What comes late is of no interest.
+  calls.resolve(1, { status: 204, headers: {} });
+});

@@ -1,0 +1,102 @@
+import { abortError, newRequestEntityTooLarge, newTooManyRequests, statusErrorFrom, whenAborted, type Status, type StatusError } from '#pkg/apimachinery/index';
+import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
+import type { HostToWorker } from './control-message.ts';
+
+/** Calls that a plugin may be working on; also those that nobody waits for any more count, for a while, until it is done with them. */
+const maxCalls = 100;
+/** Of one body, as everywhere in the API; and of all at once. */
+const maxBodyBytes = 3 << 20;
+const maxBodiesBytes = 32 << 20;
+/** A handler that is not done so long after its caller left no longer counts: it may never be. Milliseconds. */
+const patienceMs = 30_000;
+
+interface CallUnderWay {
+  bytes: number;
+  /** Runs when nobody waits for it any more. */
+  patience?: NodeJS.Timeout;
+  resolve(result: EndpointResult): void;
+  reject(error: StatusError): void;
+}
+
+/** The requests that one plugin is working on, with an end for each. */
+export class CallsUnderWay {
+  readonly #plugin: string;
+  readonly #post: (message: HostToWorker) => void;
+  readonly #calls = new Map<number, CallUnderWay>();
+  readonly #patienceMs: number;
+  #bytes = 0;
+  #lastId = 0;
+  #refusal: StatusError | undefined;
+
+  constructor(plugin: string, post: (message: HostToWorker) => void, patience = patienceMs) {
+    this.#plugin = plugin;
+    this.#post = post;
+    this.#patienceMs = patience;
+  }
+
+  /** @throws StatusError */
+  async begin(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
+    const bytes = call.body?.byteLength ?? 0;
+    this.#admit(bytes, signal);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    let forget = (): void => undefined;
+    try {
+      return await new Promise<EndpointResult>((resolve, reject) => {
+        // A copy: the bytes may be part of a larger buffer.
+        this.#post({ kind: 'call', id, call: { ...call, ...(call.body === undefined ? {} : { body: Uint8Array.from(call.body) }) } });
+        const underWay: CallUnderWay = { bytes, resolve, reject };
+        this.#calls.set(id, underWay);
+        this.#bytes += bytes;
+        forget = whenAborted(signal, () => {
+          reject(abortError(signal));
+          if (this.#calls.get(id) !== underWay) return;
+          this.#post({ kind: 'abort', id });
+          underWay.patience = setTimeout(() => this.#take(id), this.#patienceMs).unref();
+        });
+      });
+    } finally {
+      forget();
+    }
+  }
+
+  resolve(id: number, result: EndpointResult): void {
+    this.#take(id)?.resolve(result);
+  }
+
+  reject(id: number, status: Status): void {
+    this.#take(id)?.reject(statusErrorFrom(status));
+  }
+
+  /** No call begins any more; those under way go on. */
+  refuse(error: StatusError): void {
+    this.#refusal ??= error;
+  }
+
+  /** Fails all that are under way, and all that come. */
+  end(error: StatusError): void {
+    this.refuse(error);
+    for (const call of this.#calls.values()) {
+      clearTimeout(call.patience);
+      call.reject(error);
+    }
+    this.#calls.clear();
+    this.#bytes = 0;
+  }
+
+  #admit(bytes: number, signal: AbortSignal): void {
+    if (this.#refusal !== undefined) throw this.#refusal;
+    if (signal.aborted) throw abortError(signal);
+    if (bytes > maxBodyBytes) throw newRequestEntityTooLarge(`the body of the request is larger than ${maxBodyBytes} bytes`);
+    if (this.#calls.size >= maxCalls || this.#bytes + bytes > maxBodiesBytes) throw newTooManyRequests(`the plugin ${this.#plugin} has too many requests under way`);
+  }
+
+  #take(id: number): CallUnderWay | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined) return undefined;
+    clearTimeout(call.patience);
+    this.#calls.delete(id);
+    this.#bytes -= call.bytes;
+    return call;
+  }
+}

@@ -1,0 +1,188 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { abortError, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
+import type { PluginLimits } from '#pkg/apis/index';
+import { servePort, type PortService } from '#pkg/client/index';
+import type { Log } from '#pkg/runtime/index';
+import type { PluginBundle } from '../bundle/bundle-plugin.ts';
+import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
+import { PluginError } from '../plugin-error.ts';
+import { CallsUnderWay } from './calls-under-way.ts';
+import type { HostToWorker, PluginDescription, WorkerToHost } from './control-message.ts';
+import { writeLogMessage } from './write-log-message.ts';
+import { threadsLeftBehind, WorkerThread, type PluginCrash } from './worker-thread.ts';
+
+export type { PluginDescription } from './control-message.ts';
+export type { PluginCrash } from './worker-thread.ts';
+
+export interface PluginWorkerOptions {
+  /** Of the plugin. */
+  name: string;
+  bundle: PluginBundle;
+  /** The API as the plugin has it: with its permissions, and fenced. */
+  client: Client;
+  log: Log;
+  /** All that it sees of any. */
+  environment: Readonly<Record<string, string>>;
+  limits: Required<PluginLimits>;
+  /** Gives up the start. */
+  signal?: AbortSignal;
+}
+
+/** Calls and watches on the API that one plugin may have under way. */
+const maxClientCalls = 2000;
+/** Threads of one plugin that do not end, and keep their memory: one more is not started. */
+const mostLeftBehind = 3;
+/** For controllers to be told to run: they start at once, what they follow comes later. Milliseconds. */
+const runMs = 30_000;
+
+/**
+ * One plugin in a worker thread of its own. It may throw, loop, leak, print or end as it likes: this process goes on, and `ended` says what became
+ * of it.
+ */
+export class PluginWorker {
+  /** Resolves if it ends by itself, and not for `stop`. */
+  readonly ended: Promise<PluginCrash>;
+  readonly #options: PluginWorkerOptions;
+  readonly #thread: WorkerThread;
+  readonly #control: MessagePort;
+  readonly #api: PortService;
+  readonly #calls: CallsUnderWay;
+  readonly #waiting = new Map<WorkerToHost['kind'], (message: WorkerToHost) => void>();
+  #description: PluginDescription | undefined;
+  #stopping: Promise<void> | undefined;
+
+  /** Loads the plugin's module in a new thread. @throws PluginError with the reason of the crash, `ModuleFailed`, `DefinitionInvalid`, `StartTimedOut` or `Stuck` */
+  static async start(options: PluginWorkerOptions): Promise<PluginWorker> {
+    const left = threadsLeftBehind(options.name);
+    if (left >= mostLeftBehind) throw new PluginError({ reason: 'Stuck', message: `${left} threads of it were told to end, and have not: it is started again when they do, or in another process` });
+    const worker = new PluginWorker(options);
+    try {
+      worker.#description = await worker.#described();
+      worker.#thread.begin();
+      return worker;
+    } catch (error) {
+      await worker.#close();
+      throw error;
+    }
+  }
+
+  private constructor(options: PluginWorkerOptions) {
+    const { name, bundle, client, log, environment, limits } = options;
+    this.#options = options;
+    const [api, control] = [new MessageChannel(), new MessageChannel()];
+    this.#control = control.port1;
+    this.#thread = new WorkerThread({
+      plugin: name,
+      file: bundle.worker,
+      data: { module: pathToFileURL(bundle.file).href, client: api.port2, control: control.port2 },
+      transfer: [api.port2, control.port2],
+      environment,
+      log,
+      memoryMiB: limits.memoryMiB,
+      blockedMs: limits.blockedSeconds * 1000,
+    });
+    this.#api = servePort({
+      port: api.port1,
+      client,
+      maxCalls: maxClientCalls,
+      onError: (error) => log.error({ err: error, plugin: name }, "a plugin's call of the API failed as none should"),
+    });
+    this.#calls = new CallsUnderWay(name, (message) => this.#post(message));
+    control.port1.on('message', this.#hear);
+    this.ended = new Promise((resolve) => {
+      void this.#thread.ended.then((crash) => {
+        this.#calls.end(newServiceUnavailable(`the plugin ${name} does not run at present`));
+        return crash === undefined || this.#stopping !== undefined ? undefined : resolve(crash);
+      });
+    });
+    void this.ended.then(() => this.#close());
+  }
+
+  get description(): PluginDescription {
+    return this.#description!;
+  }
+
+  /** Resolves when its controllers are started; what they follow comes later. To be called once. @throws PluginError */
+  async runControllers(): Promise<void> {
+    const answered = this.#next(['running', 'notRunning'], runMs);
+    this.#post({ kind: 'runControllers' });
+    const answer = await answered;
+    if (answer === 'late') throw new PluginError({ reason: 'StartTimedOut', message: `the controllers were not started within ${runMs / 1000} s` });
+    if (answer.kind === 'notRunning') throw new PluginError({ reason: 'ControllersFailed', message: answer.message });
+  }
+
+  /**
+   * Lets the plugin answer a request.
+   * @throws StatusError: the handler's own, what the endpoint's schemas refuse, 413 and 429 for too much at once, 503 where the plugin does not run
+   */
+  call(request: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
+    return this.#calls.begin(request, signal);
+  }
+
+  /** Lets what is under way end, then ends the thread; after `timeoutMs` in any case. Idempotent, never rejects. */
+  stop(timeoutMs: number): Promise<void> {
+    this.#stopping ??= this.#stop(timeoutMs);
+    return this.#stopping;
+  }
+
+  async #described(): Promise<PluginDescription> {
+    const { limits, signal } = this.#options;
+    const answer = await this.#next(['described', 'notDescribed'], limits.startSeconds * 1000, signal);
+    if (answer === 'late') throw new PluginError({ reason: 'StartTimedOut', message: `the module was not loaded within ${limits.startSeconds} s (spec.limits.startSeconds)` });
+    if (answer.kind === 'described') return answer.description;
+    throw new PluginError({ reason: answer.reason, message: answer.message });
+  }
+
+  async #stop(timeoutMs: number): Promise<void> {
+    const { log, name } = this.#options;
+    this.#calls.refuse(newServiceUnavailable(`the plugin ${name} is being stopped`));
+    const stopped = this.#next(['stopped'], timeoutMs).catch(() => undefined);
+    this.#post({ kind: 'stop' });
+    if ((await stopped) === 'late') log.warn({ plugin: name, timeoutMs }, 'the plugin did not stop in time, and was ended');
+    await this.#close();
+  }
+
+  /** The worker's next message of these kinds, or `late`. @throws PluginError where the thread ends first, the signal's reason where that fires */
+  async #next<Kind extends WorkerToHost['kind']>(kinds: readonly Kind[], timeoutMs: number, signal?: AbortSignal): Promise<Extract<WorkerToHost, { kind: Kind }> | 'late'> {
+    const limit = new AbortController();
+    let forget = (): void => undefined;
+    try {
+      return await Promise.race([
+        new Promise<Extract<WorkerToHost, { kind: Kind }>>((resolve) => {
+          for (const kind of kinds) this.#waiting.set(kind, (message) => resolve(message as Extract<WorkerToHost, { kind: Kind }>));
+        }),
+        delay(timeoutMs, 'late' as const, { signal: limit.signal }),
+        this.#thread.ended.then((crash) => Promise.reject(new PluginError({ reason: crash?.reason ?? 'Stopped', message: crash?.message ?? 'it was stopped' }))),
+        new Promise<never>((_resolve, reject) => {
+          forget = whenAborted(signal, () => reject(abortError(signal!)));
+        }),
+      ]);
+    } finally {
+      limit.abort();
+      forget();
+      for (const kind of kinds) this.#waiting.delete(kind);
+    }
+  }
+
+  readonly #hear = (message: WorkerToHost): void => {
+    const { log, name } = this.#options;
+    if (message.kind === 'log') writeLogMessage(message, name, log);
+    else if (message.kind === 'result') this.#calls.resolve(message.id, message.result);
+    else if (message.kind === 'failure') this.#calls.reject(message.id, message.status);
+    else this.#waiting.get(message.kind)?.(message);
+  };
+
+  #post(message: HostToWorker): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows of a browser; a port has one other side
+    this.#control.postMessage(message);
+  }
+
+  async #close(): Promise<void> {
+    await this.#thread.terminate();
+    this.#api.close();
+    this.#control.off('message', this.#hear);
+    this.#control.close();
+  }
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStatusError, type AnyObject, type Client, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import type { ControllerDefinition, Log } from '#pkg/runtime/index';
+import { FaultyClient, type FaultRates } from './faulty-client.ts';
+import { MortalControllers } from './mortal-controllers.ts';
+import { takeSecondLook } from './second-look.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { waitUntil } from './wait-until.ts';
+
+/** A bad day: everything goes wrong, often enough that each run sees most of it. */
+export const commonFaults: FaultRates = {
+  unavailable: 0.05,
+  tooManyRequests: 0.02,
+  lostAnswer: 0.05,
+  lateAnswer: 0.1,
+  conflict: 0.1,
+  droppedWatch: 0.03,
+  expired: 0.1,
+  delayedEvent: 0.2,
+  crash: 0.03,
+};
+
+/** What `act` and `expect` are given. */
+export interface FaultyWorld {
+  /** The API without faults, as the administrator. */
+  client: Client;
+  /** The seed's. */
+  random: SeededRandom;
+  /** Gives the controllers a moment: some turns of the event loop, or some milliseconds. */
+  pause: () => Promise<void>;
+  /** Goes into the history that a failure is told with. */
+  note: (what: string) => void;
+}
+
+export interface FaultyRunOptions {
+  /** The API without faults; the models are registered. */
+  client: Client;
+  /** Whose controllers are run; a PluginDefinition is one. Objects of its models are this run's alone: all are removed when it is over. */
+  plugin: { readonly models: readonly ResourceType[]; readonly controllers: readonly ControllerDefinition[] };
+  /** Decides what goes wrong and what users do. */
+  seed: number;
+  /** What users do meanwhile: creates, changes and deletes objects, by `random`. What it throws fails the run. */
+  act: (world: FaultyWorld) => Promise<void>;
+  /** Throws as long as things are not as they must become. */
+  expect: (world: FaultyWorld) => Promise<void>;
+  /** Default `commonFaults`. */
+  rates?: FaultRates;
+  /** From the end of the faults until `expect` holds. Milliseconds, default 20 000. */
+  timeoutMs?: number;
+  /** The controllers'. Default silent. */
+  log?: Log;
+}
+
+/** A run that did not end as it must; the message tells the seed, and what had happened. */
+export class FaultyRunError extends Error {
+  override readonly name = 'FaultyRunError';
+  readonly seed: number;
+
+  constructor(seed: number, history: readonly string[], cause: unknown) {
+    const told = history.slice(-longestHistory);
+    super(`seed ${seed}: ${cause instanceof Error ? cause.message : String(cause)}\nbefore that:\n${told.map((line) => `  ${line}`).join('\n')}`, { cause });
+    this.seed = seed;
+  }
+}
+
+const longestHistory = 80;
+const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/**
+ * Runs a plugin's controllers in this process while users act and things go wrong, by a seed. Then the faults stop, and `expect` must come to hold;
+ * and the controllers, started once more, must change nothing.
+ * @throws FaultyRunError with the seed, by which the run can be repeated
+ */
+export async function runControllersUnderFaults({ client, plugin, seed, act, expect, rates = commonFaults, timeoutMs = 20_000, log = silent }: FaultyRunOptions): Promise<void> {
+  const { models, controllers } = plugin;
+  const history: string[] = [];
+  const note = (what: string): void => void history.push(what);
+  const faulty = new FaultyClient({ client, seed, rates, onFault: note });
+  const world = newWorld(client, seed, note);
+  const running = new MortalControllers({ name: `run-${randomUUID()}`, client: faulty, controllers, log, onLife: note });
+  try {
+    await act(world);
+    faulty.heal();
+    note('the faults are over');
+    await untilExpected(() => expect(world), running, timeoutMs);
+    await running.stop();
+    await takeSecondLook({ client, controllers, models, log, timeoutMs });
+  } catch (error) {
+    throw new FaultyRunError(seed, history, error);
+  } finally {
+    await running.stop();
+    await Promise.all(models.map((model) => removeAll(client, model)));
+  }
+}
+
+function newWorld(client: Client, seed: number, note: (what: string) => void): FaultyWorld {
+  const random = new SeededRandom(seed);
+  const pause = async (): Promise<void> => {
+    if (random.chance(0.3)) await delay(random.below(15));
+    else for (let turns = random.below(30); turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { client, random, pause, note };
+}
+
+/** And for good: while a reconcile is under way, it may yet write what it computed before. */
+async function untilExpected(expect: () => Promise<void>, running: MortalControllers, timeoutMs: number): Promise<void> {
+  let last: unknown;
+  const holds = async (): Promise<boolean> => {
+    const { work } = running;
+    const { added } = work;
+    try {
+      await expect();
+    } catch (error) {
+      last = error;
+      return false;
+    }
+    last = new Error('the controllers do not come to rest');
+    return work.isResting && work === running.work && work.added === added;
+  };
+  await waitUntil(holds, timeoutMs, 'things were not as they must become').catch((error: Error) => {
+    throw new Error(`${error.message}: ${last instanceof Error ? last.message : String(last)}`, { cause: last });
+  });
+}
+
+/** Whoever holds them: the controllers run no more. */
+async function removeAll(client: Client, model: ResourceType): Promise<void> {
+  const { items } = await client.list(model);
+  await Promise.all(items.map((object) => remove(client, model, object).catch(ignoreGone)));
+}
+
+async function remove(client: Client, model: ResourceType, { metadata: { namespace = '', name, finalizers = [] } }: Stored<AnyObject>): Promise<void> {
+  if (finalizers.length > 0) await client.patch(model, { namespace, name }, { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await client.delete(model, { namespace, name });
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isStatusError(error, 'NotFound')) throw error;
+}
