@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench plans holds clean
+.PHONY: help run build lint test verify bench faults fuzz plans holds seeds churn whole clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,8 +31,17 @@ fuzz: build ## hostile requests by the hundred thousand (ARGS='--seconds=600', '
 holds: build ## how long the worst inputs hold the event loop
 	node --import tsx hack/holds/main.ts $(ARGS)
 
+seeds: node_modules ## the sample plugin's controllers under faults, run by run (ARGS='--runs=10000', '--seed=7')
+	node --conditions=source --import tsx hack/seeds/main.ts $(ARGS)
+
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list-plans
+
+churn: build ## start and stop the sample plugin a thousand times: what stays behind? (ARGS='--rounds=100')
+	node --import tsx hack/churn/main.ts $(ARGS)
+
+whole: node_modules ## tests that npm test has no time for: whole programs, killed and separate
+	SVC_TEST_WHOLE=1 npm test -- '\.whole\.test'
 
 clean: ## remove what was built (never data)
 	rm -rf dist coverage

@@ -1,7 +1,8 @@
 /**
  * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its own.
  * `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` before it.
- * Where a page says http://127.0.0.1:8090, the test's server is asked; blocks see its address as $BASE too.
+ * Where a page says http://127.0.0.1:8090, the test's server is asked; blocks see its address as $BASE too. What must hold wherever
+ * controllers run is executed twice: in one process, and with API and controllers in processes of their own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -15,14 +16,20 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2).map((file) => resolve(file));
 const files = named.length > 0 ? named : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
 
+/** Pages that are executed in separate processes, too. */
+const inBothWays = new Set(['docs/plugins.md']);
+
 let failures = 0;
 for (const file of files) {
   const name = relative(root, file);
   const blocks = shellBlocks(readFileSync(file, 'utf8'));
   if (blocks.length === 0) continue;
-  const problem = await problemOf(blocks);
-  if (problem !== undefined) failures += 1;
-  process.stdout.write(problem === undefined ? `${name}: ${blocks.length} blocks ran\n` : `${name}:${problem}\n`);
+  for (const inParts of inBothWays.has(name) ? [false, true] : [false]) {
+    const problem = await problemOf(blocks, inParts);
+    if (problem !== undefined) failures += 1;
+    const how = inParts ? ' in separate processes' : '';
+    process.stdout.write(problem === undefined ? `${name}: ${blocks.length} blocks ran${how}\n` : `${name}:${problem}\n${inParts ? '(in separate processes)\n' : ''}`);
+  }
 }
 process.exitCode = failures === 0 ? 0 : 1;
 
@@ -33,8 +40,8 @@ function listMarkdown(folder) {
 }
 
 /** Undefined where every block ran and printed what it should. */
-async function problemOf(blocks) {
-  const server = await startServer(root);
+async function problemOf(blocks, inParts) {
+  const server = await startServer(root, { inParts });
   try {
     const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8090/g, server.url) }));
     const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), BASE: server.url } });

@@ -8,9 +8,9 @@ const START_TIMEOUT_MS = 60_000;
 
 /**
  * A fresh server on a free port, in a folder that looks like the repository to a reader's commands, but for `data`, which is the server's own.
- * Runs what is in `dist`.
+ * Runs what is in `dist`: `svc serve`, or, `inParts`, `svc apiserver` and `svc controller-manager` beside a PostgreSQL.
  */
-export async function startServer(root) {
+export async function startServer(root, { inParts = false } = {}) {
   const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-docs-'));
   // PostgreSQL's own user has to pass where we are root.
   await chmod(folder, 0o711);
@@ -19,20 +19,39 @@ export async function startServer(root) {
   for (const name of await readdir(root)) {
     if (!['data', '.git', 'coverage'].includes(name)) await symlink(join(root, name), join(folder, name));
   }
-  const args = [join(root, 'dist/cmd/svc/main.js'), 'serve', '--svc.server.port=0', '--svc.data.dir=data', `--config=${noConfig}`];
-  const child = spawn(process.execPath, args, { cwd: folder, env: withoutOptions(process.env), stdio: ['ignore', 'pipe', 'inherit'] });
-  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const running = [];
   const stop = async () => {
-    child.kill('SIGTERM');
-    await exited;
+    for (const part of running.toReversed()) await part.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  const start = async (...args) => {
+    const program = startProgram(root, folder, [...args, '--svc.data.dir=data', `--config=${noConfig}`]);
+    running.push(program);
+    return (await program.ready).url;
+  };
   try {
-    return { url: await readyUrl(child, exited), folder, stop };
+    if (!inParts) return { url: await start('serve', '--svc.server.port=0'), folder, stop };
+    const { EmbeddedPostgres, silentLog } = await import(join(root, 'dist/pkg/database/index.js'));
+    const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, '.postgres'), log: silentLog });
+    running.push(postgres);
+    const { user, host, database } = postgres.connection;
+    const url = await start('apiserver', '--svc.server.port=0', `--svc.database.url=postgres://${user}@${encodeURIComponent(host)}/${database}`);
+    await start('controller-manager', `--svc.controllers.api-url=${url}`, '--svc.controllers.port=0');
+    return { url, folder, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function startProgram(root, folder, args) {
+  const child = spawn(process.execPath, [join(root, 'dist/cmd/svc/main.js'), ...args], { cwd: folder, env: withoutOptions(process.env), stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await exited;
+  };
+  return { ready: readyLine(child, exited), stop };
 }
 
 /** The reader's own settings must not decide whether the documentation is right. */
@@ -41,16 +60,16 @@ export function withoutOptions(environment) {
 }
 
 /** Reads the log until it says ready, and goes on emptying it. */
-function readyUrl(child, exited) {
+function readyLine(child, exited) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`the server was not ready within ${START_TIMEOUT_MS} ms`)), START_TIMEOUT_MS);
     void exited.then((code) => reject(new Error(`the server ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (!line.startsWith('{')) return;
-      const { msg, url } = JSON.parse(line);
+      const { msg, ...facts } = JSON.parse(line);
       if (msg !== 'ready') return;
       clearTimeout(timer);
-      resolve(url);
+      resolve(facts);
     });
   });
 }
