@@ -10,6 +10,7 @@ import { Report } from './report.ts';
 import { modelOfSize, writtenModel } from './sample-post.ts';
 import type { Sample } from './sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
+import { benchControllers } from './scenarios/controllers.ts';
 import { benchCreate } from './scenarios/create.ts';
 import { benchDefinitions } from './scenarios/definitions.ts';
 import { benchGet } from './scenarios/get.ts';
@@ -73,6 +74,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
   for (const each of [benchModels, benchDefinitions]) await scenario(['models'], each);
   await scenario(['memory'], (each) => reportMemory(each, 'at the end'));
   await scenario(['overload'], benchOverload);
+  await scenario(['controllers'], benchControllers);
 }
 
 async function fillAll(run: BenchRun): Promise<void> {
