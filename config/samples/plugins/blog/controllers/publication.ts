@@ -1,10 +1,7 @@
 import { controllerFor, withCondition, writeChanges } from '@svc/sdk';
 import { Post, type PostPhase } from '../models.ts';
 
-/**
- * Brings each post's phase in line with what its author wants and what time it is. No predicate keeps it from seeing what it wrote itself: where the
- * answer to a write is lost, its event is the only news of it.
- */
+/** Brings each post's phase in line with what its author wants and what time it is. */
 export const publication = controllerFor(Post)
   .named('publication')
   .reconcile(async ({ name }, { client, lister, events }) => {
