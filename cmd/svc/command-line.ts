@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { nearestName } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { checkDatabaseUrl } from './check-options.ts';
 import type { ServerOptions } from './connect-to-server.ts';
@@ -7,7 +8,6 @@ import { migrate } from './migrate.ts';
 import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './options/format-option-table.ts';
 import { loadOptions, type LoadedOptions } from './options/load-options.ts';
-import { nearestName } from './options/nearest-name.ts';
 import { serve } from './serve.ts';
 import type { Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';

@@ -43,6 +43,7 @@ export * from './serializer/field-path.ts';
 export { isPrototypeKey, maxJsonDepth } from './serializer/value-rules.ts';
 export * from './validation/metadata-shape.ts';
 export * from './validation/name.ts';
+export * from './validation/nearest-name.ts';
 export * from './validation/object-meta.ts';
 export * from './validation/qualified-key.ts';
 export * from './validation/timestamp.ts';

@@ -9,7 +9,10 @@ import { runEsbuild } from './run-esbuild.ts';
 
 let root: string;
 let stopped: number[] = [];
+/** Of the test runner, which transforms its sources with esbuild too. */
+let others: number[] = [];
 beforeAll(async () => {
+  others = await pids();
   root = await mkdtemp(join(tmpdir(), 'svc-esbuild-'));
   await writeFile(join(root, 'index.ts'), 'export const a: number = 1;');
 });
@@ -24,11 +27,11 @@ async function bundle(timeoutMs?: number): Promise<string> {
   return outputFiles[0]!.text;
 }
 
-/** Of esbuild, that this process began. */
+/** Of esbuild, that this process began for what is tested. */
 async function pids(): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=,stat=,args=', '--ppid', String(process.pid)]);
   const lines = stdout.trim().split('\n').map((line) => line.trim().split(/\s+/));
-  return lines.filter(([, stat, ...args]) => stat?.startsWith('Z') === false && args.some((each) => each.startsWith('--service'))).map(([pid]) => Number(pid));
+  return lines.filter(([, stat, ...args]) => stat?.startsWith('Z') === false && args.some((each) => each.startsWith('--service'))).map(([pid]) => Number(pid)).filter((pid) => !others.includes(pid));
 }
 
 test('a process of esbuild that was killed is no end of bundling, and neither is one that was stopped', async () => {

@@ -1,5 +1,4 @@
-import { formatPath, type JsonSchema, type JsonValue, type PathSegment, isJsonObject } from '#pkg/apimachinery/index';
-import { nearestName } from './nearest-name.ts';
+import { formatPath, isJsonObject, nearestName, type JsonSchema, type JsonValue, type PathSegment } from '#pkg/apimachinery/index';
 
 type Path = readonly PathSegment[];
 

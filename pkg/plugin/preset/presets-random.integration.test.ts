@@ -126,7 +126,7 @@ class World {
   }
 
   #killer({ at, after, edit: change }: Event = { at: Number.POSITIVE_INFINITY, after: false }): Killer {
-    return new Killer(at, after ? 'after' : 'before', change === undefined ? undefined : () => this.#edit(change));
+    return new Killer(at, after ? 'after' : 'before', change === undefined ? undefined : () => this.#edit(change).catch(unlessGone));
   }
 
   async #edit({ do: what, name }: Edit): Promise<void> {
@@ -183,6 +183,11 @@ class World {
   #name(name: Name): string {
     return `${this.#prefix}-${name}`;
   }
+}
+
+/** In the midst of a turn an object may go while a person acts on it. */
+function unlessGone(error: unknown): void {
+  if (!isStatusError(error, 'NotFound')) throw error;
 }
 
 test('whatever persons do and wherever it is killed: nothing of theirs is deleted, nothing of the plugin is forgotten', async () => {

@@ -139,7 +139,9 @@ describe('everything is looked at', () => {
 
   test('by another version of the code', async () => {
     expect(await stage.turn('void-second', stage.definition({ version: '2' }))).toEqual(all);
-    expect(await stage.turn('void-third', stage.definition({ version: '2' }))).toEqual([]);
+    const seenByThird = await stage.turn('void-third', stage.definition({ version: '2' }));
+    // The marker too may be looked at again, where that turn ended before it had read the history it missed.
+    expect(all.filter((name) => seenByThird.includes(name))).toEqual([]);
   });
 
   test('by a controller that watches something else besides', async () => {
