@@ -26,7 +26,9 @@ export type StorageErrorCode =
   /** The query took too long. */
   | 'Timeout'
   /** The database does not answer. */
-  | 'Unavailable';
+  | 'Unavailable'
+  /** What computes the keys of a model does not; the message says why. */
+  | 'KeysUnavailable';
 
 /** What can go wrong in a store, in its own words; the registry turns it into a StatusError. */
 export class StorageError extends Error {

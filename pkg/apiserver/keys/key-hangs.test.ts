@@ -9,7 +9,7 @@ test('a script that hangs too often is refused for a minute, and no other', () =
     hangs.add('a');
     now += 10_000;
   }
-  expect(() => hangs.check('a')).toThrow(expect.objectContaining({ code: 'Unavailable' }));
+  expect(() => hangs.check('a')).toThrow(expect.objectContaining({ code: 'KeysUnavailable' }));
   expect(() => hangs.check('b')).not.toThrow();
   now += 49_999;
   expect(() => hangs.check('a')).toThrow();

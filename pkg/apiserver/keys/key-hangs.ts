@@ -24,9 +24,9 @@ export class KeyHangs {
     if (this.scripts.size > maxScripts) this.scripts.delete(this.scripts.keys().next().value!);
   }
 
-  /** @throws StorageError Unavailable where the script is not to be run for now */
+  /** @throws StorageError KeysUnavailable where the script is not to be run for now */
   check(hash: string): void {
-    if (this.countOf(hash) >= maxHangs) throw new StorageError('Unavailable', 'the functions that compute keys have hung too often: try again in a minute');
+    if (this.countOf(hash) >= maxHangs) throw new StorageError('KeysUnavailable', 'the functions that compute keys have hung too often: try again in a minute');
   }
 
   private countOf(hash: string): number {

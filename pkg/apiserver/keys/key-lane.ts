@@ -16,7 +16,7 @@ export class KeyLane {
     this.options = options;
   }
 
-  /** @throws KeyProcessEnded, or StorageError Unavailable where there is none and cannot be one */
+  /** @throws KeyProcessEnded, or StorageError KeysUnavailable where there is none and cannot be one */
   turn<T>(work: (process: KeyProcess) => Promise<T>): Promise<T> {
     const result = this.turns.then(() => work(this.process?.hasEnded === false ? this.process : this.begin()));
     this.turns = result.catch(() => undefined);
@@ -47,8 +47,8 @@ export class KeyLane {
   }
 
   private begin(): KeyProcess {
-    if (this.isStopped) throw new StorageError('Unavailable', 'the server is stopping');
-    if (performance.now() < this.notBefore) throw new StorageError('Unavailable', 'the process that computes keys could not be begun just now');
+    if (this.isStopped) throw new StorageError('KeysUnavailable', 'the server is stopping');
+    if (performance.now() < this.notBefore) throw new StorageError('KeysUnavailable', 'the process that computes keys could not be begun just now');
     // Until it has begun.
     this.notBefore = performance.now() + pauseMs;
     const process = new KeyProcess(this.options);

@@ -51,7 +51,7 @@ export class KeyProcessEnded extends Error {
  * alive while it is idle.
  */
 export class KeyProcess {
-  /** Rejects with StorageError Unavailable. */
+  /** Rejects with StorageError KeysUnavailable. */
   readonly begun: Promise<void>;
   private readonly child: ChildProcess;
   private readonly over: Promise<void>;
@@ -61,7 +61,7 @@ export class KeyProcess {
   private end: KeyProcessEnded | undefined;
   private requests = 0;
 
-  /** @throws StorageError Unavailable where the system has no place for it */
+  /** @throws StorageError KeysUnavailable where the system has no place for it */
   constructor({ hangMs, execPath = process.execPath }: KeyProcessOptions) {
     const child = forkProcess(execPath, hangMs);
     this.child = child;
@@ -85,7 +85,7 @@ export class KeyProcess {
     return this.requests > 0;
   }
 
-  /** @throws KeyProcessEnded, StorageError Unavailable where it cannot be begun */
+  /** @throws KeyProcessEnded, StorageError KeysUnavailable where it cannot be begun */
   async check(text: string, functions: readonly string[]): Promise<KeyProblem[]> {
     return problemsIn(await this.ask({ kind: 'check', text, functions })) ?? this.giveUp();
   }
@@ -177,7 +177,7 @@ function forkProcess(execPath: string, hangMs: number): ChildProcess {
 }
 
 function newUnbegun(cause: unknown): StorageError {
-  return new StorageError('Unavailable', 'the process that computes keys could not be begun', { cause });
+  return new StorageError('KeysUnavailable', 'the process that computes keys could not be begun', { cause });
 }
 
 /** V8 ends its process so where there is no memory left, and `KeyWatch` where a function hangs. */

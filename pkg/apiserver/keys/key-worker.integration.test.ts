@@ -183,7 +183,7 @@ test('who cannot be interrupted is told so, while others have their keys, and wa
   expect(await first).toEqual(fault);
   expect(order).toEqual(['other', 'hanging']);
   expect(await hanging()).toEqual(fault);
-  await expect(hanging()).rejects.toMatchObject({ code: 'Unavailable' });
+  await expect(hanging()).rejects.toMatchObject({ code: 'KeysUnavailable' });
   expect(await resultOf('() => 1', { by: own })).toEqual({ values: [1] });
   expect(await own.check(`var indexKeys = { f: (${hang})() };`, ['f'])).toEqual([{ message: 'the process that tried it could not be interrupted' }]);
   await own.stop();
@@ -194,7 +194,7 @@ test('nobody is blamed where the process is ended from outside', async () => {
   const own = new KeyWorker({ objectMs: 60_000, hangMs: mark });
   const killing = setInterval(() => processesOf(mark).forEach((pid) => process.kill(pid, 'SIGKILL')), 1000);
   const looping = resultOf('() => { for (;;); }', { by: own }).catch((error: unknown) => error);
-  expect(await looping).toMatchObject({ code: 'Unavailable' });
+  expect(await looping).toMatchObject({ code: 'KeysUnavailable' });
   clearInterval(killing);
   await own.stop();
 });
@@ -212,10 +212,10 @@ test('a process whose parent is gone ends, whatever it is at', async () => {
 test('a process that cannot be begun is nobody\'s fault', async () => {
   for (const execPath of ['/dev/null/node', '/nowhere/node']) {
     const own = new KeyWorker({ execPath });
-    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'Unavailable', message: 'the process that computes keys could not be begun' });
-    await expect(own.check('', [])).rejects.toMatchObject({ code: 'Unavailable' });
+    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'KeysUnavailable', message: 'the process that computes keys could not be begun' });
+    await expect(own.check('', [])).rejects.toMatchObject({ code: 'KeysUnavailable' });
     // Not tried anew for each write.
-    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'Unavailable', message: 'the process that computes keys could not be begun just now' });
+    await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'KeysUnavailable', message: 'the process that computes keys could not be begun just now' });
     await own.stop();
   }
 });
@@ -225,7 +225,7 @@ test('one that is stopped answers nobody, and leaves no process behind', async (
   const hanging = resultOf('() => { for (;;); }', { by: own }).catch((error: unknown) => error);
   await resultOf('() => 1');
   await own.stop();
-  expect(await hanging).toMatchObject({ code: 'Unavailable' });
-  await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(await hanging).toMatchObject({ code: 'KeysUnavailable' });
+  await expect(resultOf('() => 1', { by: own })).rejects.toMatchObject({ code: 'KeysUnavailable' });
   await own.stop();
 });

@@ -161,9 +161,9 @@ function takeJobs(line: Line): Job[] {
 }
 
 function newEnded(cause: KeyProcessEnded): StorageError {
-  return new StorageError('Unavailable', 'the process that computes keys ended: try again', { cause });
+  return new StorageError('KeysUnavailable', 'the process that computes keys ended: try again', { cause });
 }
 
 function newStopped(): StorageError {
-  return new StorageError('Unavailable', 'the server is stopping');
+  return new StorageError('KeysUnavailable', 'the server is stopping');
 }

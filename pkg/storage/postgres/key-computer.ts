@@ -47,7 +47,7 @@ export class KeyComputer {
   async ofBodies(table: Table, columns: readonly ComputedColumn[], bodies: readonly string[]): Promise<Computed[] | undefined> {
     const script = await this.#scriptOf(table);
     if (script === undefined) return undefined;
-    if (this.#evaluator === undefined) throw new StorageError('Unavailable', 'this process computes no keys');
+    if (this.#evaluator === undefined) throw new StorageError('KeysUnavailable', 'this process computes no keys');
     const calls = columns.map(({ index }): KeyCall => ({ function: index.computed.function, multi: index.multi }));
     const rows = await this.#evaluator.evaluate(script, calls, bodies);
     return rows.map((row) => {

@@ -214,7 +214,7 @@ export class PostgresStore implements Store {
       this.#catalog.forget(write.resource);
       present = await this.#catalog.get(write.resource);
     }
-    throw new StorageError('Unavailable', 'the functions of this model keep changing');
+    throw new StorageError('KeysUnavailable', 'the functions of this model keep changing');
   }
 
   remember(claim: IdempotencyClaim, object: StoredObject): Promise<void> {
