@@ -3,7 +3,7 @@ import { SeededBlogs } from './seeded-blogs.ts';
 import { parseSeedsOptions } from './seeds-options.ts';
 
 /** `make seeds` runs ten thousand. */
-const runs = 60;
+const runs = 20;
 let servers: SeededBlogs[] = [];
 
 beforeAll(async () => {
