@@ -20,6 +20,8 @@ export default {
   globalTeardown: '<rootDir>/hack/jest/global-teardown.ts',
   // Tests wait for PostgreSQL and sockets more than they compute.
   maxWorkers: 3,
+  // Modules of test files that are done stay in a worker's memory, and cost it time.
+  workerIdleMemoryLimit: '1GB',
   // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one.
   testTimeout: 120_000,
   coverageProvider: 'v8',
