@@ -497,6 +497,25 @@ describe('readBody', () => {
     expect(logs.filter((line) => Number(line['level']) > 20)).toEqual([]);
   });
 
+  test('outlives a client that leaves just as the reader of its body is done with it', async () => {
+    const gone = gate<void>();
+    const { port } = await start(async ({ request, info, ...context }) => {
+      if (info.path === '/livez') return ok({ request, info, ...context } as RequestContext);
+      const listener = (): void => undefined;
+      request.on('error', listener).resume();
+      // Between Node's look at who listens and its telling them.
+      request.once('aborted', () => process.nextTick(() => process.nextTick(() => request.off('error', listener))));
+      await once(request, 'close').catch(() => undefined);
+      gone.open();
+      throw new Error('nobody to answer');
+    });
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345');
+    setTimeout(() => socket.destroy(), 50);
+    await gone.opened;
+    expect((await fetch(`http://127.0.0.1:${port}/livez`)).status).toBe(200);
+  });
+
   test('an unread body does not spoil the next request of its connection', async () => {
     const { raw } = await start(ok);
     const answers = await raw(`${post}Content-Length: 3\r\n\r\nabcGET /livez HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);

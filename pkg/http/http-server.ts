@@ -249,6 +249,8 @@ export class HttpServer {
   }
 
   private take(request: IncomingMessage, response: ServerResponse, refusal?: StatusError): void {
+    // Node tells a broken connection to whoever listened a moment ago: if that reader is done by then, nobody is left, and the process would end.
+    request.on('error', ignore);
     const pipeline = this.pipelines.get(request.socket);
     // A request on a connection that was closed as it came.
     pipeline?.add(response, () => void this.serve({ request, response, pipeline, refusal }));
@@ -303,6 +305,9 @@ export class HttpServer {
     if (this.inFlight.size === 0) for (const resolve of this.onIdle) resolve();
   }
 }
+
+/** Of the connection's end the response tells. */
+function ignore(): void {}
 
 const tooManyConnections = newTooManyRequests('too many connections, please try again later');
 

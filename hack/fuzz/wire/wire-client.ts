@@ -139,5 +139,5 @@ function mayBeKept(answers: readonly Answer[]): boolean {
 
 /** Of pipelined requests, as far as it can be told: only HEAD matters. */
 function methodsIn(raw: readonly Buffer[]): string[] {
-  return Buffer.concat(raw).toString('latin1').match(/^[A-Z]+(?= \S+(?: HTTP\/1\.[01])?\r?$)/gm) ?? [];
+  return Buffer.concat(raw).toString('latin1').match(/^[A-Z]+(?= +\S)/gm) ?? [];
 }
