@@ -498,9 +498,10 @@ describe('readBody', () => {
   });
 
   test('outlives a client that leaves just as the reader of its body is done with it', async () => {
-    const gone = gate<void>();
-    const { port } = await start(async ({ request, info, ...context }) => {
-      if (info.path === '/livez') return ok({ request, info, ...context } as RequestContext);
+    const gone = gate();
+    const { port } = await start(async (context) => {
+      const { request, info } = context;
+      if (info.path === '/livez') return ok(context);
       const listener = (): void => undefined;
       request.on('error', listener).resume();
       // Between Node's look at who listens and its telling them.
