@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isSameJson, isStatusError, StatusError, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
+import { abortError, isSameJson, isStatusError, StatusError, withinTime, type JsonObject, type Reader, type StatusReason, type Stored, type Watcher, type Writer } from '#pkg/apimachinery/index';
 import { defaultDefinition, definitionType, isEstablished, pluginLabel, type CustomResourceDefinition, type DefinitionSpec, type DefinitionVersion } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
-import { withinTime } from '../time-limit.ts';
 import type { DefinedModel } from './define-model.ts';
 import { computedIndexes, withIndexKeys } from './index-keys.ts';
 import { versionsServedBefore, withoutServedBefore } from './served-versions.ts';

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { abortError, isFenceLost, isStatusError, type Reader, type StatusError, type StatusReason, type Writer } from '#pkg/apimachinery/index';
+import { abortError, isFenceLost, isStatusError, withinTime, type Reader, type StatusError, type StatusReason, type Writer } from '#pkg/apimachinery/index';
 import { definitionType, pluginLabel } from '#pkg/apis/index';
 import { ItemBackoff } from '#pkg/runtime/index';
-import { withinTime } from '../time-limit.ts';
 import { withServedBefore } from './served-versions.ts';
 
 export interface UnregisterOptions {

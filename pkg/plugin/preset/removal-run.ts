@@ -1,8 +1,7 @@
-import { abortError, isFenceLost, isStatusError, type AnyObject, type Client, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { abortError, isFenceLost, isStatusError, withinTime, type AnyObject, type Client, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { pluginLabel, type PresetRecord } from '#pkg/apis/index';
 import type { Log } from '#pkg/runtime/index';
 import { unregisterModel } from '../model/unregister-model.ts';
-import { withinTime } from '../time-limit.ts';
 import { formatType, isDefinitionKind, isNamespaceKind, PresetKinds } from './preset-kinds.ts';
 import { formatObject } from './preset-object.ts';
 import { judgeRemoval } from './preset-rules.ts';

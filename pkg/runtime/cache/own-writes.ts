@@ -1,4 +1,4 @@
-import { isStatusError, newTimeout, type AnyObject, type ObjectKey, type Reader, type Stored } from '#pkg/apimachinery/index';
+import { isStatusError, newTimeout, withinTime, type AnyObject, type ObjectKey, type Reader, type Stored } from '#pkg/apimachinery/index';
 import { formatRequest } from '../reconcile/reconciler.ts';
 import type { Informer } from './informer.ts';
 
@@ -37,7 +37,7 @@ export class OwnWrites {
 
   /** Of a write that may or may not have been done. */
   noteUnknown<T extends AnyObject>(informer: Informer<T>, key: ObjectKey): void {
-    this.#of(informer).unknown.set(formatRequest(key), key);
+    this.#of(informer).unknown.set(formatRequest(key), { ...key });
   }
 
   /** @throws StatusError 504 if the cache stays behind, the failure of a look-up, or whatever `signal` was aborted with. */
@@ -46,20 +46,14 @@ export class OwnWrites {
     if (awaited === undefined) return;
     for (const [id, key] of awaited.unknown) {
       await this.#lookUp(informer, key, signal);
-      awaited.unknown.delete(id);
+      // Another answer for the same object may have been lost meanwhile: that one is still to be looked up.
+      if (awaited.unknown.get(id) === key) awaited.unknown.delete(id);
     }
-    const limit = new AbortController();
-    const abort = (): void => limit.abort();
-    const timer = setTimeout(abort, longestWait);
-    signal?.addEventListener('abort', abort, { once: true });
-    try {
-      const isThere = await informer.waitUntil(() => isShown(informer, awaited), limit.signal);
-      signal?.throwIfAborted();
-      if (!isThere) throw newTimeout(`the cache of ${informer.type.plural} stays behind this process's own writes`);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-    }
+    const message = (): string => `the cache of ${informer.type.plural} stays behind this process's own writes`;
+    // Mostly there is nothing to wait for, and no need of a timer.
+    const isThere = isShown(informer, awaited) || (await withinTime({ timeoutMs: longestWait, signal, message }, (limit) => informer.waitUntil(() => isShown(informer, awaited), limit)));
+    signal?.throwIfAborted();
+    if (!isThere) throw newTimeout(message());
   }
 
   async waitForAll(signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, Fence } from '#pkg/apimachinery/index';
+import { whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
@@ -91,7 +91,7 @@ export class Manager {
       return buildController(definition, { cache: this.#cache, client: cached, log, events, ...(positions === undefined ? {} : { positions }), ...(observer === undefined ? {} : { observer }) });
     });
     const starting = Promise.all(this.#controllers.map((controller) => this.#startController(controller)));
-    await whenAborted(signal);
+    await aborted(signal);
     await this.#stopControllers();
     await recorder.stop();
     await starting;
@@ -125,9 +125,6 @@ export class Manager {
   }
 }
 
-function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => void whenAborted(signal, resolve));
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isFenceLost, isStatusError, type AnyObject, type Client } from '#pkg/apimachinery/index';
+import { isFenceLost, isStatusError, withinTime, type AnyObject, type Client } from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
 import type { ResumeOptions, WatchDefinition } from '../controller/controller-definition.ts';
 import type { Log } from '../log.ts';
@@ -8,7 +8,6 @@ import type { Source } from '../source/source.ts';
 import { PositionStore } from './position-store.ts';
 import { ResumedSource } from './resumed-source.ts';
 import { formatPosition, maxOpenRequests, resumeSignature, versionDigest, type ResumePosition } from './resume-position.ts';
-import { withTimeLimit } from './time-limit.ts';
 import { WorkLedger } from './work-ledger.ts';
 
 /** For the position to be read at the start: past that, everything is looked at. Milliseconds. */
@@ -95,7 +94,7 @@ export class Resume {
     const end = performance.now() + readTimeoutMs;
     for (;;) {
       try {
-        const position = await withTimeLimit(readTimeoutMs, signal, (limited) => store.read(limited));
+        const position = await withinTime({ timeoutMs: readTimeoutMs, signal, message: () => 'the stored position did not come' }, (limit) => store.read(limit));
         if (position === undefined || position.signature !== this.#signature || position.revisions.length !== watches.length) return undefined;
         this.#written = formatPosition(position);
         // What was deleted is asked of the history all the same.

@@ -1,4 +1,4 @@
-import type { AnyObject, ClientEvent, Watcher } from '#pkg/apimachinery/index';
+import { withinTime, type AnyObject, type ClientEvent, type Watcher } from '#pkg/apimachinery/index';
 import type { Informer } from '../cache/informer.ts';
 import type { WatchDefinition } from '../controller/controller-definition.ts';
 import type { ObjectEvent } from '../event/object-event.ts';
@@ -8,7 +8,6 @@ import { and } from '../predicate/predicate.ts';
 import { parseRequest } from '../reconcile/reconciler.ts';
 import type { Enqueue, Source } from '../source/source.ts';
 import { MissedEvents } from './missed-events.ts';
-import { withTimeLimit } from './time-limit.ts';
 
 /** For a cache that has not come to the position yet, as its server lags behind another: past that, it never was there. Milliseconds. */
 const longestLagMs = 2000;
@@ -113,7 +112,7 @@ export class ResumedSource implements Source {
     const { informer, onLost, log, watch } = this.#options;
     const from = this.#from ?? 0n;
     if (from <= informer.revision) return true;
-    const isReached = await withTimeLimit(longestLagMs, signal, (limited) => informer.waitUntil(() => from <= informer.revision, limited));
+    const isReached = await withinTime({ timeoutMs: longestLagMs, signal, message: () => 'the cache has not come to the stored position' }, (limit) => informer.waitUntil(() => from <= informer.revision, limit));
     if (isReached || signal.aborted) return isReached;
     log.warn({ resource: watch.type.plural, position: String(from), revision: String(informer.revision) }, 'the stored position is ahead of the API; looking at everything');
     onLost();
