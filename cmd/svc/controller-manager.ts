@@ -1,11 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import { newUnknownPath } from '#pkg/apimachinery/index';
-import { namespaceModel, systemNamespace } from '#pkg/apis/index';
+import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
+import { namespaceModel, pluginsGroup, pluginUser, systemNamespace } from '#pkg/apis/index';
 import { RestClient } from '#pkg/client/index';
 import {
   BearerAuthenticator,
@@ -23,18 +22,20 @@ import {
   type EndpointGroup,
   type Handler,
 } from '#pkg/http/index';
-import { isPersonalToken, systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
+import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { OperatorError } from './operator-error.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
+import { PluginClients } from './plugin-clients.ts';
 import { pluginHostEndpoints, pluginHostUrl } from './plugin-endpoints.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
-import { explainListenFailure, explainStartFailure } from './start-failure.ts';
+import { explainListenFailure } from './start-failure.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
+import { readTokenFile } from './read-token-file.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
@@ -44,7 +45,7 @@ const RECONCILE_SHARE = 0.8;
 /** Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export async function controllerManager({ options }: LoadedOptions, environment: Environment): Promise<number> {
   const log = newLogger(options['svc.log.level']);
-  const token = await readToken(options);
+  const token = await readTokenFile(options['svc.controllers.token-file'] ?? join(options['svc.data.dir'], 'admin-token'), 'svc.controllers.token-file');
   return runUntilSignal(() => startControllerManager(options, { token, environment, log }), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 
@@ -60,7 +61,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     const address = await listen(options, { client, token, metrics, log, teardown, hosted });
     const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
     const hostUrl = pluginHostUrl(options, address.port);
-    const plugins = pluginHost(options, { client, metrics, url: hostUrl, environment, log });
+    const plugins = pluginHost(options, { client, clientOf: pluginClients(url, { token, log, teardown }), metrics, url: hostUrl, environment, log });
     hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
     const controllers = startControllers({ client, log, others: [plugins.controller], observerFor: new ControllerMetrics(metrics).observerFor, stopTimeoutMs });
     teardown.add('controllers', () => controllers.stop());
@@ -78,6 +79,15 @@ function connect(url: string, token: string, log: Logger): RestClient {
   } catch (error) {
     throw new OperatorError(`svc.controllers.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`, { cause: error });
   }
+}
+
+/** The API as each plugin's own user, by the right to impersonate it. */
+function pluginClients(url: string, { token, log, teardown }: { token: string; log: Logger; teardown: Teardown }): (plugin: string) => Client {
+  const clients = new PluginClients((plugin) =>
+    RestClient.connect({ url, token, actAs: { user: pluginUser(plugin), groups: [pluginsGroup] }, warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned') }),
+  );
+  teardown.add('the clients of plugins', async () => clients.close());
+  return clients.of;
 }
 
 interface Parts {
@@ -115,16 +125,4 @@ function holderOf(token: string): TokenAuthenticator {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   const own = digest(token);
   return { authenticateToken: async (given) => (timingSafeEqual(digest(given), own) ? { name: 'controller-manager', uid: '', groups: [systemMasters] } : undefined) };
-}
-
-async function readToken(options: Options): Promise<string> {
-  const file = options['svc.controllers.token-file'] ?? join(options['svc.data.dir'], 'admin-token');
-  let token: string;
-  try {
-    token = (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    throw new OperatorError(explainStartFailure(error) ?? `${file} holds no token: it cannot be read; set svc.controllers.token-file to a file with a personal token.`, { cause: error });
-  }
-  if (!isPersonalToken(token)) throw new OperatorError(`${file} holds no personal token: that is pat_, 30 letters or digits, and their checksum.`);
-  return token;
 }

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await mkdir(join(folder, 'shelf/presets'), { recursive: true });
   const note = { apiVersion: 'shelf.example.com/v1', kind: 'Note', metadata: { name: 'welcome' }, spec: { title: 'Welcome' } };
   await writeFile(join(folder, 'shelf/presets/welcome.yaml'), JSON.stringify(note));
-  await writeFile(join(folder, 'shelf/plugin.yaml'), 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: shelf }\nspec: { version: 1.0.0, requires: ">=2.22.0" }\n');
+  await writeFile(join(folder, 'shelf/plugin.yaml'), 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: shelf }\nspec: { version: 1.0.0, requires: ">=2.22.0", permissions: [{ apiGroups: [shelf.example.com], resources: [notes, notes/status], verbs: [get, list, watch, patch] }] }\n');
   const module = `
     import { controllerFor, defineModel, definePlugin, Type, type ObjectOf } from '@svc/sdk';
     const Note = defineModel({ group: 'shelf.example.com', version: 'v1', kind: 'Note', plural: 'notes', singular: 'note',

@@ -2,7 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { adminUsername, ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
-import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
+import type { Client } from '#pkg/apimachinery/index';
+import { pluginsGroup, pluginUser } from '#pkg/apis/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
 import { BearerAuthenticator } from '#pkg/http/index';
 import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
 import type { PluginHost } from '#pkg/plugin/index';
@@ -16,6 +18,7 @@ import type { Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
+import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
@@ -61,7 +64,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     startMaintenance(options, { store, log, teardown, metrics });
     const client = administrator(registry, { log, teardown });
     const url = pluginHostUrl(options, address.port);
-    const host = parts.controllers ? pluginHost(options, { client, metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
+    const host = parts.controllers ? pluginHost(options, { client, clientOf: pluginClients(registry, { log, teardown }), metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
     server.serve(apiParts(options, { store, registry, tokens, metrics, plugins }));
     const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
@@ -97,6 +100,17 @@ function administrator(registry: PlatformRegistry, { log, teardown }: { log: Log
   return client;
 }
 
+/** The API from within, as each plugin's own user. */
+function pluginClients(registry: PlatformRegistry, { log, teardown }: { log: Logger; teardown: Teardown }): (plugin: string) => Client {
+  const authorizer = new RbacAuthorizer(registry.roles);
+  const clients = new PluginClients((plugin) => {
+    const user = { name: pluginUser(plugin), uid: '', groups: [pluginsGroup, systemAuthenticated] };
+    return new LoopbackClient({ registry, authorizer, user, warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned') });
+  });
+  teardown.add('the clients of plugins', async () => clients.close());
+  return clients.of;
+}
+
 interface ControllerParts {
   client: LoopbackClient;
   host: PluginHost;
@@ -119,11 +133,13 @@ interface Made {
 
 function apiParts(options: Options, { store, registry, tokens, metrics, plugins }: Made): ApiParts {
   const documents = documentEndpoints({ registry, svcVersion: svcVersion(), endpoints: plugins.documents });
+  const authenticator = new PersonalTokenAuthenticator(metrics.countLookups(tokens));
   return {
     registry,
     store,
-    authenticator: new BearerAuthenticator(new PersonalTokenAuthenticator(metrics.countLookups(tokens))),
-    authorizer: new MastersAuthorizer(),
+    authenticator: new BearerAuthenticator(authenticator),
+    authorizer: new RbacAuthorizer(registry.roles),
+    reviews: { roles: registry.roles, tokens: authenticator },
     endpointGroups: { *[Symbol.iterator]() { yield* documents; yield* plugins.groups; } },
     readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, plugins.readyz],
     handlers: {

@@ -13,6 +13,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface PluginParts {
   /** The API as the controllers know it. */
   client: Client;
+  /** The API as each plugin's own user. */
+  clientOf: (plugin: string) => Client;
   metrics: Registry;
   /** Of this process, for API servers elsewhere. */
   url: string;
@@ -21,7 +23,7 @@ export interface PluginParts {
 }
 
 /** The host of plugins: its controller is for those who run the platform's own, and nothing of it runs before. */
-export function pluginHost(options: Options, { client, metrics, url, environment, log }: PluginParts): PluginHost {
+export function pluginHost(options: Options, { client, clientOf, metrics, url, environment, log }: PluginParts): PluginHost {
   const dataDir = resolve(options['svc.data.dir']);
   const dir = resolve(options['svc.plugins.dir'] ?? join(dataDir, 'plugins'));
   const observer = new PluginMetrics(metrics);
@@ -29,6 +31,7 @@ export function pluginHost(options: Options, { client, metrics, url, environment
   const visible = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
   const host = new PluginHost({
     client,
+    clientOf,
     dir,
     bundleDir: join(dataDir, 'plugin-bundles'),
     log,

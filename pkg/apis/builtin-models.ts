@@ -4,6 +4,18 @@ import { leaseModel } from './coordination/lease-model.ts';
 import { eventModel } from './core/event-model.ts';
 import { namespaceModel } from './core/namespace-model.ts';
 import { pluginModel } from './plugin/plugin-model.ts';
+import { clusterRoleBindingModel, roleBindingModel } from './rbac/role-binding-model.ts';
+import { clusterRoleModel, roleModel } from './rbac/role-model.ts';
 
 /** The models that every server has from its first start, one file a kind. */
-export const builtinModels: readonly Model[] = [namespaceModel, eventModel, leaseModel, definitionModel, pluginModel];
+export const builtinModels: readonly Model[] = [
+  namespaceModel,
+  eventModel,
+  leaseModel,
+  definitionModel,
+  pluginModel,
+  clusterRoleModel,
+  clusterRoleBindingModel,
+  roleModel,
+  roleBindingModel,
+];

@@ -13,7 +13,7 @@ import {
   withAuthentication,
   withAuthorization,
   withCors,
-  withImpersonationRefused,
+  withImpersonation,
   withLogging,
   withMetrics,
   withRequestId,
@@ -31,6 +31,10 @@ import {
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
 import type { Store } from '#pkg/storage/index';
+import { newRecheck } from './authorization/recheck.ts';
+import { withReviewModels } from './authorization/reviews/review-discovery.ts';
+import type { ReviewParts } from './authorization/reviews/review.ts';
+import { withReviews } from './authorization/reviews/with-reviews.ts';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
@@ -54,6 +58,8 @@ export interface ApiParts {
   /** Of all kinds of credentials, as one: the last of a union refuses what none knows. */
   authenticator: RequestAuthenticator;
   authorizer: Authorizer;
+  /** Answers SubjectAccessReviews, TokenReviews and their like. Default: there are none. */
+  reviews?: Omit<ReviewParts, 'authorizer'>;
   /** Discovery, documents, personal tokens, plugins' own paths. Read anew for each request, so a live Set may grow and shrink. */
   endpointGroups?: Iterable<EndpointGroup>;
   /** What must hold, besides the database, before requests are sent here. */
@@ -147,7 +153,7 @@ function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handle
 }
 
 function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLimits }): Handler {
-  const { registry, authenticator, authorizer, log, metrics, http, limits } = options;
+  const { authenticator, authorizer, log, metrics, http, limits } = options;
   const groups = allGroups(options);
   const isExempt = ({ path }: RequestInfo): boolean => probes.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
@@ -161,13 +167,19 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),
       limits.beforeAuthentication,
-      withImpersonationRefused(),
       withAuthentication(authenticator, open),
+      withImpersonation(authorizer),
       limits.perUser,
       withAuthorization(authorizer, open),
     ],
-    dispatch(groups, withDiscovery(registry)(resourceHandler({ registry, ...(options.handlers === undefined ? {} : { options: options.handlers }) }))),
+    dispatch(groups, generatedApi(options)),
   );
+}
+
+function generatedApi({ registry, authenticator, authorizer, reviews, handlers }: ApiParts): Handler {
+  const resources = resourceHandler({ registry, recheck: newRecheck({ authenticator, authorizer }), ...(handlers === undefined ? {} : { options: handlers }) });
+  if (reviews === undefined) return withDiscovery(registry)(resources);
+  return chain([withDiscovery(withReviewModels(registry)), withReviews({ ...reviews, authorizer })], resources);
 }
 
 /** The group that owns a path serves it and nobody else does: the path may be open because of it. */

@@ -4,11 +4,13 @@
  */
 export { ApiServer, type ApiHttpOptions, type ApiParts, type ApiServerOptions } from './api-server.ts';
 export { MastersAuthorizer } from './authorization/masters-authorizer.ts';
+export { RbacAuthorizer, type RbacAuthorizerOptions } from './authorization/rbac-authorizer.ts';
+export { RoleIndex } from './authorization/role-index.ts';
 export { defaultHandlerOptions, type HandlerOptions } from './handlers/handler-options.ts';
 export { KeyWorker, type KeyWorkerOptions } from './keys/key-worker.ts';
 export { LoopbackClient, type LoopbackClientOptions } from './loopback/loopback-client.ts';
 export { Maintenance } from './maintenance/maintenance.ts';
 export type { WatchObserver } from './informer-bus/watch-observer.ts';
 export { documentEndpoints } from './openapi/document-endpoints.ts';
-export type { EndpointDocuments } from './openapi/endpoint-documents.ts';
+export type { EndpointDocument, EndpointDocuments } from './openapi/endpoint-documents.ts';
 export * from './registry/index.ts';

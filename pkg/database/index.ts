@@ -5,8 +5,10 @@
  */
 export * from './database.ts';
 export type { DatabaseObserver, PoolState } from './database-observer.ts';
+export { isDatabaseAway } from './database-away.ts';
 export { DatabaseError } from './database-error.ts';
-export * from './embedded/embedded-postgres.ts';
+export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
+export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';
 export * from './log.ts';
 export * from './migrator.ts';

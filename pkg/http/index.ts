@@ -4,14 +4,19 @@
  */
 export * from './accept.ts';
 export * from './bearer-authenticator.ts';
+export { isAddressRange, TrustedProxies } from './client-address.ts';
 export * from './content-type.ts';
 export * from './endpoint-group.ts';
+export { isNotModified, parseEntityTags } from './entity-tags.ts';
 export * from './express-handler.ts';
 export * from './health.ts';
 export * from './http-server.ts';
 export type { MediaType } from './media-type.ts';
 export * from './parse-request-info.ts';
 export { readBody, type ReadBodyOptions } from './read-body.ts';
+export { answerPageFile } from './reference-page/answer-page-file.ts';
+export { PageFiles, type PageFile, type PageSource } from './reference-page/page-files.ts';
+export { referencePageFiles } from './reference-page/reference-page-files.ts';
 export type * from './request-context.ts';
 export type * from './request-info.ts';
 export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type AnswerHeaders } from './respond.ts';
@@ -21,7 +26,8 @@ export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';
 export * from './filters/with-cors.ts';
-export * from './filters/with-impersonation-refused.ts';
+export * from './filters/forbidden-request.ts';
+export * from './filters/with-impersonation.ts';
 export { withLogging } from './filters/with-logging.ts';
 export * from './filters/with-metrics.ts';
 export * from './filters/with-request-id.ts';

@@ -16,6 +16,8 @@ export interface RequestContext {
   readonly rejection?: StatusError | undefined;
   /** Anonymous until `withAuthentication` has run. */
   user: UserInfo;
+  /** Who asked, where that is not `user`: somebody who may impersonate. */
+  impersonator: UserInfo | undefined;
   /** With `requestId`, and `traceId` where the client named its trace. */
   readonly log: Logger;
   /** Of the trace the client says this request belongs to. */

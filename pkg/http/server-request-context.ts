@@ -21,6 +21,7 @@ export class ServerRequestContext implements RequestContext {
   readonly info: RequestInfo;
   readonly rejection: StatusError | undefined;
   user: UserInfo = anonymousUser;
+  impersonator: UserInfo | undefined;
   readonly warnings: string[] = [];
   readonly traceId: string | undefined;
   route: string | undefined;

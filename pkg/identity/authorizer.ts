@@ -22,6 +22,7 @@ export interface Decision {
   reason: string;
 }
 
+/** Rejects with a StatusError where it cannot tell at present: 503, with Retry-After. */
 export interface Authorizer {
   authorize(attributes: Attributes): Promise<Decision>;
 }

@@ -3,6 +3,10 @@ export interface UserInfo {
   name: string;
   uid: string;
   groups: readonly string[];
+  /** What else is known of who it is; keys in lower case. */
+  extra?: Readonly<Record<string, readonly string[]>>;
+  /** What a credential leaves of what its owner may do: only what one of these ClusterRoles allows too, wherever it is. */
+  restriction?: { readonly roles: readonly string[] };
 }
 
 /** May do everything. */

@@ -34,6 +34,8 @@ export type ChangeListener = (changes: readonly Change[], cursor: number, writte
 export interface ChangeFeed {
   /** Every change up to here has been told. */
   readonly cursor: number;
+  /** When it was last known that everything committed until then has been told: `performance.now()`. */
+  readonly currentAt: number;
   /** Changes up to here are no longer kept. */
   readonly compacted: number;
   /** `listener` runs synchronously, must not throw and must be quick; the answer unsubscribes. It is also called without changes when only the cursor moved. */

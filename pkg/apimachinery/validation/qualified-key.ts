@@ -1,7 +1,7 @@
 import { validateName } from './name.ts';
 
 /** The keys under `svc.run` that the platform itself defines, and so the only ones of that domain that clients may set. */
-export const reservedLabelKeys: ReadonlySet<string> = new Set(['svc.run/do-not-overwrite', 'svc.run/endpoint-key', 'svc.run/plugin', 'svc.run/resume-position', 'svc.run/served-versions']);
+export const reservedLabelKeys: ReadonlySet<string> = new Set(['svc.run/do-not-overwrite', 'svc.run/endpoint-key', 'svc.run/organization', 'svc.run/plugin', 'svc.run/resume-position', 'svc.run/served-versions']);
 
 /** Is the key under `svc.run` or a domain below it, without being one of the platform's own? */
 export function isReservedKey(key: string): boolean {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { send, sendStream, type AnswerHeaders, type RequestContext } from '#pkg/http/index';
-import { isNotModified } from '../handlers/preconditions.ts';
+import { isNotModified, send, sendStream, type AnswerHeaders, type RequestContext } from '#pkg/http/index';
 
 /** A text that many clients read and few changes touch. */
 export interface ServedDocument {

@@ -9,6 +9,8 @@ export interface DiscoveredResource {
   model: Model;
   version: ModelVersion;
   terminating: boolean;
+  /** Where not all there are. */
+  verbs?: readonly string[] | undefined;
 }
 
 export interface DiscoveredVersion {
@@ -36,14 +38,14 @@ export interface DiscoveredSubresource {
  */
 export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGroup[] {
   const groups = new Map<string, { builtin: boolean; versions: Map<string, DiscoveredResource[]> }>();
-  for (const { model, terminating, fromDefinition } of models) {
+  for (const { model, terminating, fromDefinition, verbs } of models) {
     for (const version of model.versions.filter(({ served }) => served)) {
       const group = groups.get(model.group) ?? { builtin: false, versions: new Map<string, DiscoveredResource[]>() };
       groups.set(model.group, group);
       group.builtin ||= !fromDefinition;
       const resources = group.versions.get(version.name) ?? [];
       group.versions.set(version.name, resources);
-      resources.push({ model, version, terminating });
+      resources.push({ model, version, terminating, verbs });
     }
   }
   return [...groups]
@@ -52,7 +54,8 @@ export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGr
 }
 
 /** While its definition is being deleted, nothing of a resource can be made or changed. */
-export function verbsOf({ terminating }: DiscoveredResource): string[] {
+export function verbsOf({ terminating, verbs }: DiscoveredResource): string[] {
+  if (verbs !== undefined) return [...verbs];
   const lasting = ['delete', 'deletecollection', 'get', 'list', 'watch'];
   return terminating ? lasting : [...lasting, 'create', 'patch', 'update'].toSorted();
 }

@@ -12,12 +12,12 @@ export interface DiscoveryFormat {
 
 /** The discovery documents of a registry, each made when first asked for and kept until the registry changes. */
 export class DiscoveryDocuments {
-  private readonly registry: ModelRegistry;
+  private readonly registry: Pick<ModelRegistry, 'models' | 'generation'>;
   private generation: number | undefined;
   private groups: DiscoveredGroup[] = [];
   private readonly made = new Map<string, ServedDocument>();
 
-  constructor(registry: ModelRegistry) {
+  constructor(registry: Pick<ModelRegistry, 'models' | 'generation'>) {
     this.registry = registry;
   }
 

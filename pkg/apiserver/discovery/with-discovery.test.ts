@@ -30,7 +30,7 @@ function setModels(facts: { terminating?: boolean; without?: boolean } = {}): vo
 describe('the legacy documents', () => {
   test.each([
     ['/api', { kind: 'APIVersions', versions: ['v1'] }],
-    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apiextensions.k8s.io' }, { name: 'coordination.k8s.io' }, { name: 'plugin.svc.run' }, { name: 'blog.example.com', versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }], preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' } }] }],
+    ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups: [{ name: 'apiextensions.k8s.io' }, { name: 'coordination.k8s.io' }, { name: 'plugin.svc.run' }, { name: 'rbac.authorization.k8s.io' }, { name: 'blog.example.com', versions: [{ groupVersion: 'blog.example.com/v1', version: 'v1' }], preferredVersion: { groupVersion: 'blog.example.com/v1', version: 'v1' } }] }],
     ['/apis/blog.example.com', { kind: 'APIGroup', apiVersion: 'v1', name: 'blog.example.com', preferredVersion: { version: 'v1' } }],
     [
       '/apis/blog.example.com/v1',

@@ -12,7 +12,7 @@ const all: readonly DiscoveryFormat[] = [...legacy, aggregated('v2'), aggregated
  * own all that lies below those paths. `/api` and `/apis` come in the aggregated form too.
  * @throws StatusError 404 for a group or version that is not served, 405, 406
  */
-export function withDiscovery(registry: ModelRegistry): Filter {
+export function withDiscovery(registry: Pick<ModelRegistry, 'models' | 'generation'>): Filter {
   const documents = new DiscoveryDocuments(registry);
   return (next) => async (context) => {
     const { request, response, info } = context;

@@ -1,7 +1,6 @@
-import { send } from '#pkg/http/index';
+import { isNotModified, send } from '#pkg/http/index';
 import { objectFormat } from './answer-format.ts';
 import { answerObject, entityTagOf } from './answer-object.ts';
-import { isNotModified } from './preconditions.ts';
 import { textParameter } from './query-parameter.ts';
 import { keyOf, type ResourceRequest } from './resource-request.ts';
 import { checkRevision, currentRevision, parseResourceVersion } from './resource-version.ts';

@@ -17,13 +17,15 @@ export interface ResourceHandlerOptions {
   registry: ModelRegistry;
   /** Defaults for what is left out. */
   options?: Partial<HandlerOptions>;
+  /** Asked of watches from time to time: rejects where the request would be refused by now. Default: none ever is. */
+  recheck?: Handler;
 }
 
 /**
  * Serves every registered model: `/apis/<group>/<version>/[namespaces/<namespace>/]<plural>[/<name>[/<subresource>]]`, and `/api/<version>/...`.
  * Any other path, a model or version that is not served, and a subresource that is not declared are StatusError 404.
  */
-export function resourceHandler({ registry, options }: ResourceHandlerOptions): Handler {
+export function resourceHandler({ registry, options, recheck }: ResourceHandlerOptions): Handler {
   const all = { ...defaultHandlerOptions, ...options };
   return async (context) => {
     const { info } = context;
@@ -36,7 +38,7 @@ export function resourceHandler({ registry, options }: ResourceHandlerOptions): 
     const handle = Object.hasOwn(verbs, info.verb) ? verbs[info.verb] : undefined;
     if (handle === undefined) throw newNoSuchVerb(context, served, verbs);
     warnOfDeprecation(context, served);
-    await handle({ context, served, namespace, name: isCollection ? '' : info.name, options: all });
+    await handle({ context, served, namespace, name: isCollection ? '' : info.name, options: all, recheck });
   };
 }
 

@@ -1,5 +1,5 @@
 import { formatApiVersion, type GroupVersionKind, type ObjectKey } from '#pkg/apimachinery/index';
-import type { RequestContext } from '#pkg/http/index';
+import type { Handler, RequestContext } from '#pkg/http/index';
 import type { ServedResource } from '../registry/served-resource.ts';
 import type { HandlerOptions } from './handler-options.ts';
 
@@ -12,6 +12,8 @@ export interface ResourceRequest {
   /** Of the path; '' on a collection. */
   name: string;
   options: HandlerOptions;
+  /** Rejects where a request that is still being answered would be refused by now. Absent where that is never so. */
+  recheck?: Handler | undefined;
 }
 
 /** Answers one verb. */

@@ -13,6 +13,8 @@ export interface WatchOptions {
   stallMs: number;
   /** For a client to read what was written before the end. Default 5 s. */
   closeGraceMs: number;
+  /** Between two looks whether the client still has the right to watch, at most. Default 3 s. */
+  recheckMs: number;
 }
 
 export const defaultWatchOptions: WatchOptions = {
@@ -23,4 +25,5 @@ export const defaultWatchOptions: WatchOptions = {
   bufferLimit: 4 * 1024 * 1024,
   stallMs: 60_000,
   closeGraceMs: 5_000,
+  recheckMs: 3_000,
 };

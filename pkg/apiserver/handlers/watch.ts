@@ -5,6 +5,7 @@ import { checkRevision, currentRevision } from './resource-version.ts';
 import { kindOf, type ResourceRequest } from './resource-request.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
+import { keepChecking } from './watch-right.ts';
 import { parseWatchParameters, type WatchParameters } from './watch-parameters.ts';
 
 /** GET of a collection's changes, as JSON lines or server-sent events. */
@@ -17,6 +18,8 @@ export async function watch(request: ResourceRequest): Promise<void> {
   const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], owner: context.user.name, signal: context.signal };
   const { bookmarks, durationMs } = parameters;
   const connection = new WatchConnection({ context, kind: kindOf(served), format, bookmarks, durationMs, options: options.watch, observer: options.watchObserver });
+  const { recheck } = request;
+  const stopChecking = recheck && keepChecking({ recheck: () => recheck(context), everyMs: options.watch.recheckMs, onLost: (error) => connection.fail(error) });
   try {
     if (method === 'HEAD') connection.close();
     else await run(request, { query, parameters, connection, byRevision: format.isEventStream });
@@ -25,6 +28,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
     if (!isStatusError(error) || !(error.reason === 'Expired' || context.response.headersSent)) throw error;
     connection.fail(error);
   } finally {
+    stopChecking?.();
     connection.dispose();
   }
 }

@@ -12,6 +12,7 @@ const created = (revision: number, keys?: string): Change => ({ revision, modelI
 class Feed implements ChangeFeed {
   cursor = 0;
   readonly compacted = 0;
+  readonly currentAt = 0;
   readonly told: Change[] = [];
   listener: ChangeListener = () => undefined;
 

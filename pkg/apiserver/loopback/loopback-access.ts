@@ -1,4 +1,5 @@
-import { newForbidden, newNotFound, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
+import { newNotFound, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
+import { newForbiddenRequest } from '#pkg/http/index';
 import type { Authorizer, UserInfo } from '#pkg/identity/index';
 import type { ModelRegistry, ServedResource } from '../registry/served-resource.ts';
 
@@ -34,9 +35,9 @@ export class LoopbackAccess {
   async open(type: ResourceType, { verb, subresource = '', namespace = '', name = '' }: Access): Promise<ServedResource> {
     const { group, version, plural } = type;
     const { registry, authorizer, user } = this.#options;
-    const resource = { group, resource: plural };
-    const decision = await authorizer.authorize({ user, verb, group, version, resource: plural, subresource, namespace, name, isResourceRequest: true, path: '' });
-    if (!decision.allowed) throw newForbidden(resource, name, `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(plural)} in API group ${JSON.stringify(group)}`);
+    const attributes = { user, verb, group, version, resource: plural, subresource, namespace, name, isResourceRequest: true, path: '' };
+    const decision = await authorizer.authorize(attributes);
+    if (!decision.allowed) throw newForbiddenRequest(attributes, decision.reason);
     const served = registry.find(group, version, plural) ?? (await registry.findNewest(group, version, plural));
     if (served === undefined) throw newUnknownPath();
     if (subresource === 'status' && !served.version.subresources.status) throw newUnknownPath();

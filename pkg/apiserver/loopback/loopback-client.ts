@@ -43,6 +43,8 @@ import {
 import { defaultHandlerOptions } from '../handlers/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/list-options.ts';
+import { defaultWatchOptions } from '../handlers/watch-options.ts';
+import { keepChecking } from '../handlers/watch-right.ts';
 import { checkKey, checkTypeMeta, releaseRevision, settleNamespace } from '../handlers/object-identity.ts';
 import { parseResourceVersion } from '../handlers/resource-version.ts';
 import type { Representation, ServedResource, UpdateRequest, WriteContext } from '../registry/served-resource.ts';
@@ -137,9 +139,11 @@ export class LoopbackClient implements Client {
     const after = parseResourceVersion(resourceVersion) ?? 0;
     const giving = new AbortController();
     let forget = (): void => undefined;
+    let stopChecking = (): void => undefined;
     const queue: EventQueue<T> = new EventQueue<T>(after, () => {
       this.#streams.delete(queue);
       forget();
+      stopChecking();
       giving.abort();
     });
     this.#streams.add(queue);
@@ -148,6 +152,8 @@ export class LoopbackClient implements Client {
       const served = await this.#access.open(type, { verb: 'watch', namespace });
       const selector = parseSelector(selectionQuery(options), served);
       const opening = served.storage.watch({ ...inNamespace(namespace), selector, after, sink: queue, signal: giving.signal });
+      const recheck = async (): Promise<void> => void (await this.#access.open(type, { verb: 'watch', namespace }));
+      if (!giving.signal.aborted) stopChecking = keepChecking({ recheck, everyMs: defaultWatchOptions.recheckMs, onLost: (error) => queue.fail(error) });
       opening.then(
         (stream) => queue.follow(stream),
         (error: unknown) => queue.fail(isStatusError(error) ? error : newInternalError(error)),

@@ -1,14 +1,19 @@
 import { Router, type Request } from 'express';
 import { newNotAcceptable, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
-import { contextOf, negotiate, send, type EndpointGroup, type Handler, type RequestContext } from '#pkg/http/index';
+import { answerPageFile, contextOf, negotiate, PageFiles, referencePageFiles, send, type EndpointGroup, type Handler, type RequestContext } from '#pkg/http/index';
 import { answerDocument } from '../discovery/answer-document.ts';
 import { OpenApiDocuments, type OpenApiDocumentsOptions } from './open-api-documents.ts';
-import { answerPageFile } from './page/answer-page-file.ts';
-import { PageFiles } from './page/page-files.ts';
+import { indexHtml } from './page/index-html.ts';
+import { initJs } from './page/init-js.ts';
 import { isReferenceName } from './reference-document.ts';
 
 const json = [{ type: 'application/json' }] as const;
 const yearMs = 365 * 24 * 60 * 60_000;
+const pageFiles = {
+  ...referencePageFiles,
+  '': { text: indexHtml, contentType: 'text/html; charset=utf-8' },
+  'init.js': { text: initJs, contentType: 'text/javascript; charset=utf-8' },
+} as const;
 
 /**
  * `/openapi/v2`, `/openapi/v3`, `/docs` and `/docs/openapi/*.json` as endpoint groups. Open are the page with its files, and the document of the
@@ -16,7 +21,7 @@ const yearMs = 365 * 24 * 60 * 60_000;
  */
 export function documentEndpoints(options: OpenApiDocumentsOptions): EndpointGroup[] {
   const documents = new OpenApiDocuments(options);
-  const files = new PageFiles();
+  const files = new PageFiles(pageFiles);
   return [
     { prefix: '/openapi/v2', router: getOnly(refuseVersion2) },
     { prefix: '/openapi/v3', router: getOnly((context) => answerKubernetes(context, documents)) },

@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import { EventLoopTurns, groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
 import { builtinModels, definitionModel, isDefinition, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
 import type { Change, Store, StoredObject } from '#pkg/storage/index';
+import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstrap-roles.ts';
+import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
+import { RoleIndex } from '../authorization/role-index.ts';
 import { InformerBus } from '../informer-bus/informer-bus.ts';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import { DefinitionCatalog } from './definition-catalog.ts';
@@ -50,6 +53,8 @@ export async function createPlatformRegistry(options: PlatformRegistryOptions): 
  * waited for a revision finds the definitions and namespaces of that revision here.
  */
 export class PlatformRegistry implements ModelRegistry {
+  /** Who may do what, by the roles and bindings there are. */
+  readonly roles: RoleIndex;
   private readonly store: Store;
   private readonly log: Logger;
   private readonly builtins: readonly Model[];
@@ -72,6 +77,7 @@ export class PlatformRegistry implements ModelRegistry {
     this.log = log;
     this.builtins = builtins;
     this.bus = new InformerBus({ changes: store.changes, log, observer: watchObserver });
+    this.roles = new RoleIndex({ currentAt: () => store.changes.currentAt });
     this.catalog = new DefinitionCatalog(builtins);
     const dependents = new DependentFinder({ store, models: () => this.table.all() });
     this.table = new ModelTable({ store, bus: this.bus, claims: new InFlightClaims(), namespaces: this.namespaces, dependents, exactTotalLimit }, log);
@@ -80,6 +86,7 @@ export class PlatformRegistry implements ModelRegistry {
     const strategies = new Map<Model, Strategy>([
       [definitionModel, new DefinitionStrategy({ store, catalog: this.catalog, settler, lock, keyChecker })],
       [namespaceModel, namespaceStrategy],
+      ...guardingStrategies(this.roles, () => this.catchUp()),
     ]);
     for (const model of builtins) this.table.addBuiltin(model, strategies.get(model) ?? {});
     const { codec } = this.table.get(groupResource(definitionModel))!.storageContext();
@@ -123,6 +130,9 @@ export class PlatformRegistry implements ModelRegistry {
       load: ({ name, body }) => this.namespaces.put(name, body),
       change: (change) => this.namespaces.apply(change),
     });
+    for (const [model, follower] of this.roles.followers) {
+      await this.follow(groupResource(model), { load: (stored) => follower.put(stored), change: (change) => (change.type === 'delete' ? follower.remove(change) : follower.put(change)) });
+    }
     await this.follow(groupResource(definitionModel), {
       load: (stored) => this.putDefinition(stored),
       change: (change) => this.applyDefinition(change),
@@ -131,6 +141,8 @@ export class PlatformRegistry implements ModelRegistry {
     this.isLoaded = true;
     await this.attendToAll();
     for (const name of lastingNamespaces) await this.ensureNamespace(name);
+    await ensureBootstrapRoles({ storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage, signal: this.abort.signal });
+    await this.catchUp();
     await this.indexWatch.resume();
     this.isReady = true;
   }

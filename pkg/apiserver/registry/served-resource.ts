@@ -155,6 +155,8 @@ export interface RegisteredModel {
   terminating: boolean;
   /** Declared by a definition, not built in. */
   fromDefinition: boolean;
+  /** All that can be done with it, where that is not everything. */
+  verbs?: readonly string[];
 }
 
 /** The models this server serves now. */

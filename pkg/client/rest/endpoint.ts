@@ -3,7 +3,7 @@ import type { RequestOptions } from 'node:https';
 
 /** What a request carries to be let in. */
 export interface Credentials {
-  headers: Readonly<Record<string, string>>;
+  headers: Readonly<Record<string, string | string[]>>;
   tls: Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'rejectUnauthorized' | 'servername'>;
   /** In place of the client's own, where the way leads through a proxy. */
   agent?: Agent;

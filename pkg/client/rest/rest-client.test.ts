@@ -67,6 +67,20 @@ describe('what is sent', () => {
     expect(sent()).toEqual(['GET /clusters/one/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3A%C3%A4%3F%23']);
   });
 
+  test('as somebody else, with every request', async () => {
+    const api = await clientOf((response, { url }) => (url!.includes('watch') ? void response.end() : json(response, 200, stored)), { actAs: { user: 'system:plugin:bl\u00f6g', groups: ['a', 'b'] } });
+    await api.get(posts, key);
+    await api.patch(posts, key, { type: 'merge', patch: {} });
+    await api.watch(posts, { resourceVersion: '7' });
+    const latin1 = Buffer.from('system:plugin:bl\u00f6g').toString('latin1');
+    for (const { headers } of peer!.requests) expect(headers).toMatchObject({ authorization: 'Bearer pat_x', 'impersonate-user': latin1, 'impersonate-group': 'a, b' });
+    expect(peer!.requests).toHaveLength(3);
+  });
+
+  test.each([[''], [' ann'], ['ann\n'], ['a\u0000b'], ['a\r\nX-A: b']])('nobody is %j', (user) => {
+    expect(() => RestClient.connect({ url: 'http://127.0.0.1:1', actAs: { user } })).toThrow(expect.objectContaining({ name: 'TypeError' }));
+  });
+
   test('lists and watches', async () => {
     const api = await clientOf((response, request) => {
       if (request.url!.includes('watch')) response.end();

@@ -27,6 +27,7 @@ import {
   type WriteOptions,
 } from '#pkg/apimachinery/index';
 import { emptyEventStream } from '../stream/empty-event-stream.ts';
+import { actingAs, type ActAs } from './acting-as.ts';
 import { CallSet } from './call-set.ts';
 import { fixedEndpoint, type Endpoint } from './endpoint.ts';
 import { KubeConfigEndpoint } from './kube-config.ts';
@@ -43,6 +44,8 @@ export interface RestClientOptions {
   warn?: (text: string) => void;
   /** Those left out have their defaults. */
   limits?: Partial<RestLimits>;
+  /** Whom every request is made as. Default: whoever the credentials are of. */
+  actAs?: ActAs;
 }
 
 export interface ConnectOptions extends RestClientOptions {
@@ -69,13 +72,13 @@ export class RestClient implements Client {
   readonly #calls = new CallSet();
   readonly #streams = new Set<EventStream<AnyObject>>();
 
-  private constructor(endpoint: Endpoint, { warn = () => undefined, limits = {} }: RestClientOptions) {
+  private constructor(endpoint: Endpoint, { warn = () => undefined, limits = {}, actAs }: RestClientOptions) {
     this.#limits = { ...defaultRestLimits, ...limits };
-    this.#transport = new Transport(endpoint, this.#limits);
+    this.#transport = new Transport(actAs === undefined ? endpoint : actingAs(endpoint, actAs), this.#limits);
     this.#warn = warn;
   }
 
-  /** @throws TypeError for a URL that is none */
+  /** @throws TypeError for a URL that is none, and for an `actAs` that no header can carry */
   static connect({ url, token, ca, ...options }: ConnectOptions): RestClient {
     return new RestClient(fixedEndpoint(url, token, ca), options);
   }

@@ -72,7 +72,9 @@ export class Transport {
     const { method, path, body, isStream = false } = outgoing;
     const { url } = this.#endpoint;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    // As bytes: with a text Node writes the headers in the text's encoding, and changes what a header carries beyond ASCII.
+    const bytes = body === undefined ? undefined : Buffer.from(body);
+    const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) };
     return new Promise((resolve, reject) => {
       let request: ClientRequest;
       let forget = (): void => undefined;
@@ -114,7 +116,7 @@ export class Transport {
         response.on('error', () => undefined);
         resolve(response);
       });
-      request.end(body);
+      request.end(bytes);
     });
   }
 }

@@ -1,6 +1,7 @@
 import { formatTimestamp, isFenceLost, isStatusError, type Client, type Reader, type Stored } from '#pkg/apimachinery/index';
 import { eventType, type Event } from '#pkg/apis/index';
-import { ignoreNotFound, type ControllerDefinition, type ReconcileContext, type ReconcileRequest, type ReconcileResult, type Source } from '#pkg/runtime/index';
+import { ignoreNotFound, type ControllerDefinition, type ReconcileContext, type ReconcileResult } from '#pkg/runtime/index';
+import { once } from '../once.ts';
 import { inParallel } from '../parallel/in-parallel.ts';
 
 /** How long an event is kept after it last happened, as in Kubernetes. Milliseconds. */
@@ -25,18 +26,8 @@ export function eventExpiry({ client, ttlMs = eventTtlMs }: EventExpiryOptions):
     watches: [],
     indexes: [],
     tuning: {},
+    // Every look asks for the next.
     begin: () => ({ sources: [once({ namespace: '', name: 'expired' })], reconcile: (_request, context) => expire(client, ttlMs, context) }),
-  };
-}
-
-/** Asks for one look; every look asks for the next. */
-function once(request: ReconcileRequest): Source {
-  return {
-    start: (enqueue) => {
-      enqueue(request);
-      return Promise.resolve(true);
-    },
-    stop: () => undefined,
   };
 }
 

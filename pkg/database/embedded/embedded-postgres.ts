@@ -124,6 +124,6 @@ async function prepareLauncher(dataDir: string, options: EmbeddedPostgresOptions
 }
 
 /** Everything said, so that no PG* variable of the shell is asked. */
-function connectionTo(socketDirectory: string): pg.ClientConfig {
+export function connectionTo(socketDirectory: string): pg.ClientConfig {
   return { host: socketDirectory, port: PORT, user: CLUSTER_USER, database: 'postgres', password: '', ssl: false };
 }

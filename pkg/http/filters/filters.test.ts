@@ -6,7 +6,6 @@ import { sendJson } from '../respond.ts';
 import { startTestServer, type TestServer } from '../start-test-server.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withCors } from './with-cors.ts';
-import { withImpersonationRefused } from './with-impersonation-refused.ts';
 import { withLogging } from './with-logging.ts';
 import { withMetrics } from './with-metrics.ts';
 import { withRequestId } from './with-request-id.ts';
@@ -61,12 +60,6 @@ describe('withCors', () => {
   test.each([['*'], ['https://app.example.com/'], ['app.example.com'], ['null']])('%s is no origin', (text) => {
     expect(() => withCors({ allowedOrigins: [text] })).toThrow('not an origin');
   });
-});
-
-test.each([['Impersonate-User'], ['impersonate-group'], ['IMPERSONATE-EXTRA-x']])('%s is refused', async (name) => {
-  const { send } = await start([withImpersonationRefused()]);
-  expect((await send({ headers: { [name]: 'x' } })).status).toBe(403);
-  expect((await send({ headers: { 'X-Impersonate': 'x' } })).status).toBe(200);
 });
 
 test('withSecurityHeaders', async () => {

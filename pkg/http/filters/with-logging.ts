@@ -35,12 +35,17 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
         status,
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),
-        user: context.user.name,
+        ...whoAsked(context),
         bytes: socket.bytesWritten - bytesBefore,
       },
       isSlow ? 'slow request' : 'request',
     );
   };
+}
+
+/** The one whose credential it was, and as whom. */
+function whoAsked({ user, impersonator }: RequestContext): { user: string; as?: string } {
+  return impersonator === undefined ? { user: user.name } : { user: impersonator.name, as: user.name };
 }
 
 /** 503 and 504 are said of passing states: the answer tells the client to come back. */

@@ -155,7 +155,7 @@ describe('files', () => {
   test('one for each group and served version, whatever the order', () => {
     const models = [...builtinModels, modelOf({}), modelOf({}, { plural: 'tags', kind: 'Tag', namespaced: true }), modelOf({}, { group: 'a.example.com', version: 'v1beta1' })];
     const files = generateTypes(models);
-    expect([...files.keys()]).toEqual(['a.example.com/v1beta1.ts', 'apiextensions.k8s.io/v1.ts', 'blog.example.com/v1.ts', 'coordination.k8s.io/v1.ts', 'core/v1.ts', 'plugin.svc.run/v1alpha1.ts']);
+    expect([...files.keys()]).toEqual(['a.example.com/v1beta1.ts', 'apiextensions.k8s.io/v1.ts', 'blog.example.com/v1.ts', 'coordination.k8s.io/v1.ts', 'core/v1.ts', 'plugin.svc.run/v1alpha1.ts', 'rbac.authorization.k8s.io/v1.ts']);
     expect(generateTypes(models.toReversed())).toEqual(files);
     expect(files.get('blog.example.com/v1.ts')).toMatch(/class PostClient[^]*get\(name: string[^]*class TagClient[^]*get\(key: svc\.ObjectKey/);
     const retired = modelOf({});

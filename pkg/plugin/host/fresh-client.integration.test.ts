@@ -4,6 +4,7 @@ import { pluginType } from '#pkg/apis/index';
 import { silentLog } from '#pkg/database/index';
 import { Cache, CachedClient } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { fencedClient } from './fenced-client.ts';
 import { freshClient } from './fresh-client.ts';
 import { keyOf } from './plugin-record.ts';
 
@@ -32,4 +33,27 @@ test('reads what no cache shows yet, and writes with the fence', async () => {
   expect([(await fresh.get(pluginType, keyOf('new'))).metadata.name, (await fresh.list(pluginType)).items.length]).toEqual(['new', 1]);
   await expect(fresh.delete(pluginType, keyOf('new'))).rejects.toMatchObject({ code: 409 });
   await cache.stop();
+});
+
+test("a plugin's client reads as it is, and every write of it has the fence", async () => {
+  const plugin = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'fenced' }, spec: { version: '1.0.0' } };
+  const { resourceVersion } = await client.list(pluginType);
+  const stored = await client.create(pluginType, plugin);
+  const fenced = fencedClient(client, { namespace: 'default', lease: 'nobody-holds', transitions: 1 });
+  const writes = [
+    () => fenced.create(pluginType, { ...plugin, metadata: { name: 'other' } }),
+    () => fenced.update(pluginType, { ...stored, spec: { version: '2.0.0' } }),
+    () => fenced.patch(pluginType, keyOf('fenced'), { type: 'merge', patch: { spec: { version: '2.0.0' } } }, { fieldValidation: 'Strict' }),
+    () => fenced.updateStatus(pluginType, { ...stored, status: { version: '2.0.0' } }),
+    () => fenced.patchStatus(pluginType, keyOf('fenced'), { type: 'merge', patch: { status: { version: '2.0.0' } } }),
+    () => fenced.delete(pluginType, keyOf('fenced')),
+  ];
+  for (const write of writes) await expect(write()).rejects.toMatchObject({ code: 409 });
+  expect(await fenced.get(pluginType, keyOf('fenced'))).toEqual(stored);
+  expect((await fenced.list(pluginType, { fieldSelector: 'metadata.name=fenced' })).items).toEqual([stored]);
+  for await (const event of await fenced.watch(pluginType, { resourceVersion })) {
+    expect(event).toEqual({ type: 'ADDED', object: stored });
+    break;
+  }
+  expect(fencedClient(client, undefined)).toBe(client);
 });

@@ -1,3 +1,4 @@
+import type { Client } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult, Source } from '#pkg/runtime/index';
 import { bundleSdk } from '../bundle/bundle-sdk.ts';
@@ -18,6 +19,8 @@ import type { PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
 
 export interface HostTurnOptions {
+  /** The API as a plugin's own user. */
+  clientOf: (plugin: string) => Client;
   dir: string;
   bundleDir: string;
   platformVersion: string;

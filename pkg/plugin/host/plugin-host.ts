@@ -1,4 +1,4 @@
-import { newServiceUnavailable, type Reader, type Watcher } from '#pkg/apimachinery/index';
+import { newServiceUnavailable, type Client, type Reader, type Watcher } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import { enqueueObject, type ControllerDefinition, type EventHandler, type Log } from '#pkg/runtime/index';
 import type { EndpointCall, EndpointHost, EndpointResult } from '../endpoint/endpoint-call.ts';
@@ -8,6 +8,8 @@ import { HostTurn, type PluginObserver } from './host-turn.ts';
 export interface PluginHostOptions {
   /** The API without a cache between. */
   client: Reader & Watcher;
+  /** The API as a plugin's own user; it must work until the host's controller has stopped. */
+  clientOf: (plugin: string) => Client;
   /** The folder of plugins; it need not exist. */
   dir: string;
   /** Where bundles are written. Made where it is not there. */

@@ -1,7 +1,8 @@
-import { isFenceLost, newServiceUnavailable, whenAborted } from '#pkg/apimachinery/index';
+import { isFenceLost, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
 import type { Log, ReconcileContext, ReconcileResult } from '#pkg/runtime/index';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { dependenciesOf } from './dependencies.ts';
+import { fencedClient } from './fenced-client.ts';
 import type { FoundPlugin } from './plugin-folder.ts';
 import { isWanted, type PluginRecord } from './plugin-record.ts';
 import { RetryTimes } from './retry-times.ts';
@@ -12,6 +13,8 @@ import { preparePlugin, startPlugin, type PreparedPlugin } from './start-plugin.
 import { undoStart } from './stop-plugin.ts';
 
 export interface StarterOptions {
+  /** The API as a plugin's own user. */
+  clientOf: (plugin: string) => Client;
   bundleDir: string;
   environment: Readonly<Record<string, string | undefined>>;
   url: string | undefined;
@@ -103,12 +106,12 @@ export class PluginStarter {
   }
 
   async #bringUp({ record, found, prepared, input, context }: StartAttempt): Promise<void> {
-    const { running, log, onStarted } = this.#options;
+    const { running, log, onStarted, clientOf } = this.#options;
     const { manifest } = found;
     const { version } = manifest.spec;
     const since = performance.now();
     const ready = prepared ?? (await this.prepare(manifest));
-    const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared: ready });
+    const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared: ready, pluginClient: fencedClient(clientOf(record.name), context.fence) });
     // Whoever sees the endpoints can call them.
     if (!(await running.add(record.name, { worker, seen: found.fingerprint, content: ready.content, version, dependencies: dependenciesOf(record.object), input, since }))) return;
     await record.change(change);

@@ -30,8 +30,10 @@ export interface PreparedPlugin {
 export interface StartOptions {
   record: PluginRecord;
   prepared: PreparedPlugin;
-  /** Fenced. */
+  /** Fenced, as the next. */
   client: Client;
+  /** The API as the plugin has it: as its own user. */
+  pluginClient: Client;
   log: Log;
   lister: ReconcileContext['lister'];
   /** What the plugin may see of. */
@@ -61,13 +63,13 @@ export interface StartedPlugin {
  * @throws StartFailure; other errors where the API could not be written to
  */
 export async function startPlugin(options: StartOptions): Promise<StartedPlugin> {
-  const { record, prepared, client, log, environment, signal } = options;
+  const { record, prepared, pluginClient, log, environment, signal } = options;
   const { limits, environment: visible = [] } = record.spec;
   const worker = await step('Healthy', () =>
     PluginWorker.start({
       name: record.name,
       bundle: prepared.bundle,
-      client,
+      client: pluginClient,
       log,
       environment: Object.fromEntries(visible.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))),
       limits: { ...defaultLimits, ...limits },

@@ -45,6 +45,7 @@ export interface ManifestOptions {
   dependencies?: Record<string, string>;
   environment?: string[];
   limits?: object;
+  permissions?: object[];
 }
 
 /** JSON is YAML. */

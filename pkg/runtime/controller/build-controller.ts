@@ -1,4 +1,4 @@
-import { formatGroupResource, type AnyObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
+import { formatGroupResource, type AnyObject, type Client, type Fence, type ResourceType } from '#pkg/apimachinery/index';
 import type { Cache } from '../cache/cache.ts';
 import type { CachedClient } from '../cache/cached-client.ts';
 import { Lister } from '../cache/lister.ts';
@@ -13,6 +13,8 @@ import type { ControllerDefinition } from './controller-definition.ts';
 export interface ControllerEnvironment {
   cache: Cache;
   client: CachedClient;
+  /** Of the client's writes. */
+  fence?: Fence;
   log: Log;
   events: EventSink;
   /** Where positions are stored; without it nothing resumes. */
@@ -22,7 +24,8 @@ export interface ControllerEnvironment {
 
 /** The controller that a definition describes, on these caches. */
 export function buildController(definition: ControllerDefinition, environment: ControllerEnvironment): Controller {
-  const { cache, client, log, events, observer } = environment;
+  const { cache, client, fence, log, events, observer } = environment;
+  const fenced = fence === undefined ? {} : { fence };
   const { name, watches, indexes, tuning } = definition;
   const { sources, reconcile } = definition.begin();
   const resume = resumeOf(definition, environment);
@@ -38,7 +41,7 @@ export function buildController(definition: ControllerDefinition, environment: C
     name,
     sources: [...informers, ...sources],
     log,
-    reconciler: { reconcile: (request, signal) => reconcile(request, { client, lister, events, log, signal }) },
+    reconciler: { reconcile: (request, signal) => reconcile(request, { client, ...fenced, lister, events, log, signal }) },
     catchUp: (signal) => client.catchUp(signal),
     ...(concurrency === undefined ? {} : { concurrency }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

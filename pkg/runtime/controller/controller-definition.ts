@@ -1,4 +1,4 @@
-import type { AnyObject, Client, ResourceType, Selection } from '#pkg/apimachinery/index';
+import type { AnyObject, Client, Fence, ResourceType, Selection } from '#pkg/apimachinery/index';
 import type { IndexFunction } from '../cache/indexer.ts';
 import type { Lister } from '../cache/lister.ts';
 import type { EventHandler } from '../handler/event-handler.ts';
@@ -13,6 +13,8 @@ import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 export interface ReconcileContext {
   /** Reads what the controller watches from its caches, the rest from the API; its writes are fenced where leaders are elected. */
   client: Client;
+  /** Where leaders are elected, the claim that goes with each write of `client`: for what writes as somebody else. */
+  fence?: Fence;
   /** The cache of a type that the controller watches whole. @throws Error for any other type. */
   lister: <T extends AnyObject>(type: ResourceType<T>) => Lister<T>;
   /** Tells people what happened to an object, as core/v1 Events. */

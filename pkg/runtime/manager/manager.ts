@@ -88,7 +88,7 @@ export class Manager {
     this.#controllers = controllers.map((definition) => {
       const observer = observerFor?.(definition.name);
       const events = recorder.sinkOf(definition.name);
-      return buildController(definition, { cache: this.#cache, client: cached, log, events, ...(positions === undefined ? {} : { positions }), ...(observer === undefined ? {} : { observer }) });
+      return buildController(definition, { cache: this.#cache, client: cached, ...fenced, log, events, ...(positions === undefined ? {} : { positions }), ...(observer === undefined ? {} : { observer }) });
     });
     const starting = Promise.all(this.#controllers.map((controller) => this.#startController(controller)));
     await aborted(signal);

@@ -76,7 +76,9 @@ test('whatever comes in whatever order: no key at two workers, none lost, none i
           if (!isClosed) owed.add(step.key);
           queue.add(step.key);
         } else if (step.do === 'addAfter') {
-          if (!isClosed) later(step.key, step.ms);
+          // Without a delay it is asked for now, and again when an earlier delay ends.
+          if (!isClosed && step.ms === 0) owed.add(step.key);
+          else if (!isClosed) later(step.key, step.ms);
           queue.addAfter(step.key, step.ms);
         } else if (step.do === 'advance') {
           clock.advance(step.ms);

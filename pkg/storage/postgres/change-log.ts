@@ -36,6 +36,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   #cursor = 0;
   /** The newest revision that was drawn, as far as is known here: beyond the cursor where no write used it, so that no other process will ever hear of it. */
   #drawn = 0;
+  #currentAt = -Infinity;
   #compacted = 0;
   #epoch = 0;
   /** The newest row that was told: where it is gone, or another, history took another course. */
@@ -60,6 +61,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#cursor;
   }
 
+  get currentAt(): number {
+    return this.#currentAt;
+  }
+
   get compacted(): number {
     return this.#compacted;
   }
@@ -67,11 +72,13 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   /** Begins at the newest change: what came before is history. */
   async start(): Promise<void> {
     const { pool, notifications, peers } = this.#options;
+    const asked = performance.now();
     const { rows } = await pool.query<{ newest: string; mark: string; compacted: string; epoch: number }>(
       `SELECT rev AS newest, ${markOf} AS mark, compacted, epoch FROM platform.meta, platform.change_log ORDER BY rev DESC LIMIT 1`,
     );
     const row = rows[0]!;
     this.#cursor = Number(row.newest);
+    this.#currentAt = asked;
     this.#drawn = this.#cursor;
     this.#last = { revision: this.#cursor, mark: row.mark };
     this.#compacted = Number(row.compacted);
@@ -203,6 +210,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     do {
       this.#again = false;
       const known = this.#last;
+      const asked = performance.now();
       const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor, known.revision] });
       if (this.#stopped) return;
       const compacted = Number(rows[0]!.compacted);
@@ -220,13 +228,17 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       }
       this.#compacted = compacted;
       const newest = rows.at(-1)?.rev;
-      if (newest == null) continue;
+      if (newest == null) {
+        this.#currentAt = asked;
+        continue;
+      }
       if (Number(newest) > this.#last.revision) this.#last = { revision: Number(newest), mark: rows.at(-1)!.mark };
       // An own batch may have moved the cursor while the rows were on their way.
       const news = rows.filter((row) => Number(row.rev) > this.#cursor && row.type !== 'M');
       this.#tell(news.flatMap(changeFromRow), Math.max(this.#cursor, Number(newest)), news.map(timeOf));
       const found = Number(rows[0]!.page_rows);
-      this.#again ||= found >= readRows || rows.length < found;
+      if (found < readRows && rows.length >= found) this.#currentAt = asked;
+      else this.#again = true;
     } while (this.#again && !this.#stopped);
   }
 

@@ -1,5 +1,6 @@
-import { acceptsGzip, type RequestContext } from '#pkg/http/index';
-import { isNotModified } from '../../handlers/preconditions.ts';
+import { acceptsGzip } from '../accept.ts';
+import { isNotModified } from '../entity-tags.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { PageFile } from './page-files.ts';
 
 /** Strict: scripts and styles are files of this origin, nothing is inline, nothing is fetched or sent elsewhere. swagger-ui's style sheet has images as data. */

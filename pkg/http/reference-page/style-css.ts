@@ -4,5 +4,6 @@ export const styleCss = `body { margin: 0; background: #fafafa; }
 .bar p, .bar form { margin: 0; }
 .bar label { margin-right: 0.5rem; }
 .bar select, .bar input, .bar button { font: inherit; padding: 0.25rem 0.5rem; }
+.bar a { color: #9cc7ff; }
 .bar :focus-visible { outline: 3px solid #7fb4ff; outline-offset: 2px; }
 `;

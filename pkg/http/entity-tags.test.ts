@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isNotModified, parseEntityTags } from './preconditions.ts';
+import { isNotModified, parseEntityTags } from './entity-tags.ts';
 
 describe('entity tags', () => {
   test.each([

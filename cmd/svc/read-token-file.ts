@@ -1,0 +1,16 @@
+import { readFile } from 'node:fs/promises';
+import { isPersonalToken } from '#pkg/identity/index';
+import { OperatorError } from './operator-error.ts';
+import { explainStartFailure } from './start-failure.ts';
+
+/** The personal token in a file that holds nothing else. Throws OperatorError, which names the option. */
+export async function readTokenFile(file: string, option: string): Promise<string> {
+  let token: string;
+  try {
+    token = (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new OperatorError(explainStartFailure(error) ?? `${file} holds no token: it cannot be read; set ${option} to a file with a personal token.`, { cause: error });
+  }
+  if (!isPersonalToken(token)) throw new OperatorError(`${file} holds no personal token: that is pat_, 30 letters or digits, and their checksum.`);
+  return token;
+}

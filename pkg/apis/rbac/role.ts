@@ -1,0 +1,31 @@
+import type { AnyObject, ObjectMeta, ResourceType } from '#pkg/apimachinery/index';
+import { rbacGroup, type PolicyRule } from './policy-rule.ts';
+
+/** Rules that hold within the namespace of the role. Source: rbac.authorization.k8s.io/v1 Role. */
+export interface Role extends AnyObject {
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+}
+
+/** Rules that hold everywhere, or where a RoleBinding gives them. Source: rbac.authorization.k8s.io/v1 ClusterRole. */
+export interface ClusterRole extends AnyObject {
+  metadata: ObjectMeta;
+  /** With an aggregation rule these are the platform's to write: for people to read, never what decides. */
+  rules?: PolicyRule[];
+  aggregationRule?: AggregationRule;
+}
+
+/** The role has the rules of every other ClusterRole that one of the selectors takes. */
+export interface AggregationRule {
+  clusterRoleSelectors?: RoleSelector[];
+}
+
+/** All of it must hold; an empty one takes everything. Source: meta/v1 LabelSelector. */
+export interface RoleSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+/** Roles as a client names them. */
+export const roleType: ResourceType<Role> = { group: rbacGroup, version: 'v1', kind: 'Role', plural: 'roles', namespaced: true, hasStatusSubresource: false };
+export const clusterRoleType: ResourceType<ClusterRole> = { group: rbacGroup, version: 'v1', kind: 'ClusterRole', plural: 'clusterroles', namespaced: false, hasStatusSubresource: false };

@@ -1,0 +1,124 @@
+import { serviceAccountUser, type RoleBinding, type Subject } from '#pkg/apis/index';
+import type { UserInfo } from '#pkg/identity/index';
+import type { RoleEntry } from './role-entry.ts';
+import type { RoleTable } from './role-table.ts';
+
+/** The roles that bindings give to one user or group. */
+interface Grants {
+  /** By ClusterRoleBindings. */
+  everywhere: readonly Grant[];
+  /** By RoleBindings, by namespace. */
+  within: Map<string, readonly Grant[]>;
+}
+
+interface Grant {
+  /** Key of the binding. */
+  binding: string;
+  role: RoleEntry;
+}
+
+interface KnownBinding {
+  namespace: string;
+  role: RoleEntry;
+  table: RoleTable;
+  subjects: readonly SubjectKey[];
+}
+
+interface SubjectKey {
+  kind: 'users' | 'groups';
+  name: string;
+}
+
+const none: readonly Grant[] = [];
+
+/** Who was given which roles, where. */
+export class BindingTable {
+  readonly #clusterRoles: RoleTable;
+  readonly #roles: RoleTable;
+  readonly #bindings = new Map<string, KnownBinding>();
+  readonly #grants = { users: new Map<string, Grants>(), groups: new Map<string, Grants>() };
+
+  constructor(roles: { clusterRoles: RoleTable; roles: RoleTable }) {
+    this.#clusterRoles = roles.clusterRoles;
+    this.#roles = roles.roles;
+  }
+
+  /** `namespace` is '' for a ClusterRoleBinding. */
+  put(namespace: string, name: string, body: string): void {
+    this.remove(namespace, name);
+    const { roleRef, subjects = [] } = JSON.parse(body) as RoleBinding;
+    const isRole = roleRef.kind === 'Role';
+    const table = isRole ? this.#roles : this.#clusterRoles;
+    const binding = keyOf(namespace, name);
+    const known = { namespace, table, role: table.refer(isRole ? keyOf(namespace, roleRef.name) : roleRef.name), subjects: subjectKeys(subjects, namespace) };
+    this.#bindings.set(binding, known);
+    for (const subject of known.subjects) this.#give(subject, namespace, { binding, role: known.role });
+  }
+
+  remove(namespace: string, name: string): void {
+    const binding = keyOf(namespace, name);
+    const known = this.#bindings.get(binding);
+    if (known === undefined) return;
+    this.#bindings.delete(binding);
+    for (const subject of known.subjects) this.#take(subject, known.namespace, binding);
+    known.table.release(known.role);
+  }
+
+  /** Does one of the user's roles, everywhere or in the namespace, hold to the condition? */
+  some({ name, groups }: UserInfo, namespace: string, holds: (role: RoleEntry) => boolean): boolean {
+    if (someOf(this.#grants.users.get(name), namespace, holds)) return true;
+    for (const group of groups) if (someOf(this.#grants.groups.get(group), namespace, holds)) return true;
+    return false;
+  }
+
+  /** The namespaces in which the user has roles. */
+  namespacesOf({ name, groups }: UserInfo): Set<string> {
+    const all = [this.#grants.users.get(name), ...groups.map((group) => this.#grants.groups.get(group))];
+    return new Set(all.flatMap((grants) => [...(grants?.within.keys() ?? [])]));
+  }
+
+  #give({ kind, name }: SubjectKey, namespace: string, grant: Grant): void {
+    const table = this.#grants[kind];
+    const grants = table.get(name) ?? { everywhere: none, within: new Map<string, readonly Grant[]>() };
+    table.set(name, grants);
+    if (namespace === '') grants.everywhere = [...grants.everywhere, grant];
+    else grants.within.set(namespace, [...(grants.within.get(namespace) ?? none), grant]);
+  }
+
+  #take({ kind, name }: SubjectKey, namespace: string, binding: string): void {
+    const table = this.#grants[kind];
+    const grants = table.get(name);
+    if (grants === undefined) return;
+    const without = (all: readonly Grant[]): Grant[] => all.filter((grant) => grant.binding !== binding);
+    if (namespace === '') {
+      grants.everywhere = without(grants.everywhere);
+    } else {
+      const left = without(grants.within.get(namespace) ?? none);
+      if (left.length === 0) grants.within.delete(namespace);
+      else grants.within.set(namespace, left);
+    }
+    if (grants.everywhere.length === 0 && grants.within.size === 0) table.delete(name);
+  }
+}
+
+function someOf(grants: Grants | undefined, namespace: string, holds: (role: RoleEntry) => boolean): boolean {
+  if (grants === undefined) return false;
+  for (const { role } of grants.everywhere) if (holds(role)) return true;
+  if (namespace !== '') for (const { role } of grants.within.get(namespace) ?? none) if (holds(role)) return true;
+  return false;
+}
+
+/** Each once; a service account without a namespace is of the binding's. */
+function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
+  const keys = new Map<string, SubjectKey>();
+  for (const { kind, name, namespace = '' } of subjects) {
+    const key: SubjectKey = kind === 'ServiceAccount' ? { kind: 'users', name: serviceAccountUser(namespace === '' ? own : namespace, name) } : { kind: kind === 'Group' ? 'groups' : 'users', name };
+    keys.set(`${key.kind}/${key.name}`, key);
+  }
+  return [...keys.values()];
+}
+
+/** A namespace holds no slash. */
+export function keyOf(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,22 @@
+import { systemNamespace } from '#pkg/apis/index';
+import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+
+/** A binding that every server sees to: it is there, and gives the role to the group at least. */
+export interface BootstrapBinding {
+  name: string;
+  /** Of a RoleBinding to a Role; absent for a ClusterRoleBinding. */
+  namespace?: string;
+  role: string;
+  group: string;
+}
+
+export const bootstrapBindings: readonly BootstrapBinding[] = [
+  { name: 'cluster-admin', role: 'cluster-admin', group: systemMasters },
+  { name: 'system:basic-user', role: 'system:basic-user', group: systemAuthenticated },
+  { name: 'system:discovery', role: 'system:discovery', group: systemAuthenticated },
+  { name: 'svc:personal-tokens', role: 'svc:personal-tokens', group: systemAuthenticated },
+  { name: 'svc:system-auditors', role: 'view', group: 'svc:system-auditors' },
+  { name: 'system:controller-manager', role: 'system:controller-manager', group: 'system:controller-managers' },
+  { name: 'system:plugins', role: 'system:plugins', group: 'system:plugins' },
+  { name: 'system:plugins', namespace: systemNamespace, role: 'system:plugins', group: 'system:plugins' },
+];

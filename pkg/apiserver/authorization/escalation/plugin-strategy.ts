@@ -1,0 +1,29 @@
+import { groupResource, isJsonObject, type JsonValue, type StatusCause } from '#pkg/apimachinery/index';
+import { clusterRoleModel, pluginModel, type PolicyRule } from '#pkg/apis/index';
+import type { WriteContext } from '../../registry/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import { equalJson } from '../../schema/json-value.ts';
+import type { RoleIndex } from '../role-index.ts';
+import { checkHeld, mayExceed } from './escalation-check.ts';
+
+/** Plugins: their permissions become the ClusterRole `system:plugin:<name>`, so who writes them holds them, or may `escalate` that role. */
+export class PluginStrategy implements Strategy {
+  readonly #roles: RoleIndex;
+
+  constructor(roles: RoleIndex) {
+    this.#roles = roles;
+  }
+
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+    const permissions = permissionsOf(object);
+    if (equalJson(permissions, old === undefined ? [] : permissionsOf(old))) return [];
+    const { name } = object.metadata;
+    if (mayExceed(this.#roles, 'escalate', { user, namespace: '', name: `system:plugin:${name}`, resource: clusterRoleModel.names.plural })) return [];
+    await checkHeld(this.#roles, permissions as unknown as PolicyRule[], { user, resource: groupResource(pluginModel), namespace: '', name, signal });
+    return [];
+  }
+}
+
+function permissionsOf({ spec }: JsonApiObject): JsonValue {
+  return (isJsonObject(spec) ? spec['permissions'] : undefined) ?? [];
+}

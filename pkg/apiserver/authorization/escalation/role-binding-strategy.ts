@@ -1,0 +1,63 @@
+import { groupResource, newNotFound, runInTurns, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
+import { clusterRoleModel, defaultRoleBinding, roleModel, validateRoleBinding, type PolicyRule, type RoleRef } from '#pkg/apis/index';
+import type { WriteContext } from '../../registry/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import { equalJson } from '../../schema/json-value.ts';
+import type { RoleIndex } from '../role-index.ts';
+import { mayExceed, refuseMissing, type EscalationSubject } from './escalation-check.ts';
+
+export interface RoleBindingStrategyOptions {
+  roles: RoleIndex;
+  model: Model;
+  /** Resolves when what other replicas wrote is known here. */
+  catchUp: () => Promise<unknown>;
+}
+
+/**
+ * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may `bind` the role.
+ * Source: k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
+ */
+export class RoleBindingStrategy implements Strategy {
+  readonly #options: RoleBindingStrategyOptions;
+
+  constructor(options: RoleBindingStrategyOptions) {
+    this.#options = options;
+  }
+
+  prepareForCreate(object: JsonApiObject): void {
+    defaultRoleBinding(object);
+  }
+
+  prepareForUpdate(object: JsonApiObject): void {
+    defaultRoleBinding(object);
+  }
+
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+    const { roles, model } = this.#options;
+    const causes = validateRoleBinding(object, { namespaced: model.scope === 'Namespaced', old });
+    if (causes.length > 0 || (old !== undefined && equalJson(whatCounts(object), whatCounts(old)))) return causes;
+    const { name, namespace = '' } = object.metadata;
+    const ref = object['roleRef'] as unknown as RoleRef;
+    const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
+    if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return [];
+    const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
+    const missing = await this.#missing(ref, subject);
+    if (missing === undefined) throw newNotFound(groupResource(refModel), ref.name);
+    refuseMissing(missing, subject);
+    return [];
+  }
+
+  /** A role made a moment ago by another replica is there too. */
+  async #missing(ref: RoleRef, { user, namespace, signal }: EscalationSubject): Promise<PolicyRule[] | undefined> {
+    const { roles, catchUp } = this.#options;
+    const look = (): Promise<PolicyRule[] | undefined> => runInTurns(roles.missingOfRole(user, ref, namespace), { signal });
+    const missing = await look();
+    if (missing !== undefined && missing.length === 0) return missing;
+    await catchUp();
+    return look();
+  }
+}
+
+function whatCounts({ roleRef = null, subjects = [] }: JsonApiObject): JsonObject {
+  return { roleRef, subjects };
+}

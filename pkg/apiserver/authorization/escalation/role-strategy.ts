@@ -1,0 +1,51 @@
+import { groupResource, newForbidden, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
+import { fullAuthority, validateRole, type PolicyRule } from '#pkg/apis/index';
+import type { WriteContext } from '../../registry/served-resource.ts';
+import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
+import { equalJson } from '../../schema/json-value.ts';
+import type { RoleIndex } from '../role-index.ts';
+import { checkHeld, mayExceed, type EscalationSubject } from './escalation-check.ts';
+
+/**
+ * Roles and ClusterRoles: who writes one holds all of its rules, or may `escalate` it; an aggregation rule, which may gather anything, takes all rights
+ * there are. What changes nothing about what the role allows is let through.
+ * Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
+ */
+export class RoleStrategy implements Strategy {
+  readonly #roles: RoleIndex;
+  readonly #model: Model;
+
+  constructor(roles: RoleIndex, model: Model) {
+    this.#roles = roles;
+    this.#model = model;
+  }
+
+  async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
+    const causes = validateRole(object, { namespaced: this.#model.scope === 'Namespaced' });
+    if (causes.length > 0 || (old !== undefined && equalJson(whatCounts(object), whatCounts(old)))) return causes;
+    const { name, namespace = '' } = object.metadata;
+    const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
+    // What is made has no name yet, as far as permissions go.
+    if (mayExceed(this.#roles, 'escalate', { user, namespace, name: old === undefined ? '' : name, resource: this.#model.names.plural })) return [];
+    await checkHeld(this.#roles, rulesOf(object), subject);
+    if (aggregates(object) || (old !== undefined && aggregates(old))) this.#checkFullAuthority(subject);
+    return [];
+  }
+
+  #checkFullAuthority({ user, resource, name }: EscalationSubject): void {
+    if (this.#roles.holds(user, fullAuthority).length > 0) throw newForbidden(resource, name, 'must have cluster-admin privileges to use the aggregationRule');
+  }
+}
+
+/** By its labels others may take it in. */
+function whatCounts({ metadata, rules = [], aggregationRule = null }: JsonApiObject): JsonObject {
+  return { rules, aggregationRule, labels: metadata.labels ?? {} };
+}
+
+function rulesOf({ rules }: JsonApiObject): PolicyRule[] {
+  return (rules ?? []) as unknown as PolicyRule[];
+}
+
+function aggregates({ aggregationRule }: JsonApiObject): boolean {
+  return aggregationRule !== undefined;
+}

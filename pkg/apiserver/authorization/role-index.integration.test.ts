@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eventually } from '../registry/registrytest/api-client.ts';
+import { startReplicas, type ReplicaPair } from '../registry/registrytest/replica-pair.ts';
+import { systemWrite } from '../registry/write-context.ts';
+import { userOf } from './start-test-rbac.ts';
+
+const apiVersion = 'rbac.authorization.k8s.io/v1';
+const apiGroup = 'rbac.authorization.k8s.io';
+const question = { user: userOf('ada'), verb: 'list', group: '', version: 'v1', resource: 'events', subresource: '', namespace: '', name: '', isResourceRequest: true, path: '' };
+
+let pair: ReplicaPair;
+
+beforeAll(async () => {
+  pair = await startReplicas();
+});
+
+afterAll(() => pair.close());
+
+test('what one replica writes holds on the other within a second, and on one that starts later', async () => {
+  const { one, two } = pair;
+  const bindings = one.registry.find(apiGroup, 'v1', 'clusterrolebindings')!.storage;
+  const write = systemWrite(new AbortController().signal);
+  expect([one.registry.roles.allows(question), two.registry.roles.allows(question)]).toEqual([false, false]);
+  const binding = { apiVersion, kind: 'ClusterRoleBinding', metadata: { name: 'ada' }, roleRef: { apiGroup, kind: 'ClusterRole', name: 'view' }, subjects: [{ kind: 'User', name: 'ada' }] };
+  await bindings.create('', binding, write);
+  expect(one.registry.roles.allows(question)).toBe(true);
+  const since = performance.now();
+  await eventually(() => two.registry.roles.allows(question));
+  expect(performance.now() - since).toBeLessThan(1000);
+  const three = await pair.start();
+  expect(three.registry.roles.allows(question)).toBe(true);
+  await bindings.delete({ key: { namespace: '', name: 'ada' }, preconditions: {} }, write);
+  await eventually(() => !three.registry.roles.allows(question) && !two.registry.roles.allows(question));
+});
+
+test('how old what is known may be, is known', async () => {
+  const { roles } = pair.two.registry;
+  await eventually(() => roles.lagMs < 700);
+  const { currentAt } = pair.two.store.changes;
+  await eventually(() => pair.two.store.changes.currentAt > currentAt);
+});

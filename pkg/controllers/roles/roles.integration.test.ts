@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isSameJson, isStatusError, type AnyObject, type Client, type JsonObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
+import { clusterRoleBindingType, clusterRoleType, definitionType, pluginType, type Plugin, type PolicyRule } from '#pkg/apis/index';
+import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { bossType, defineThings, eventually, runControllers } from '../controllerstest/owned-models.ts';
+
+let env: TestEnv;
+let client: Client;
+let stop: () => Promise<void>;
+
+beforeAll(async () => {
+  env = await startTestEnv({ replicas: 2 });
+  client = env.servers[0]!.client;
+  stop = runControllers(env.servers[1]!.client);
+});
+afterAll(async () => {
+  await stop();
+  await env.stop();
+});
+
+const keyOf = (name: string) => ({ namespace: '', name });
+const allVerbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection'];
+
+async function find<T extends AnyObject>(type: ResourceType<T>, name: string): Promise<Stored<T> | undefined> {
+  try {
+    return await client.get(type, keyOf(name));
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+async function rulesOf(role: string): Promise<PolicyRule[] | undefined> {
+  return (await find(clusterRoleType, role))?.rules;
+}
+
+function becomes(role: string, expected: PolicyRule[] | undefined): Promise<void> {
+  return eventually(async () => isSameJson((await rulesOf(role)) as unknown as JsonObject[], expected as unknown as JsonObject[]));
+}
+
+const merge = (type: ResourceType, name: string, patch: JsonObject): Promise<unknown> => client.patch(type, keyOf(name), { type: 'merge', patch });
+
+describe('roles of models', () => {
+  const [view, manage] = ['bosses.owned.example.com:view', 'bosses.owned.example.com:manage'];
+  const type = { ...bossType, plural: 'bosses' };
+  const viewRules = [{ verbs: ['get', 'list', 'watch'], apiGroups: ['owned.example.com'], resources: ['bosses'] }];
+  const serve = (served: boolean): Promise<unknown> => client.patch(definitionType, keyOf('bosses.owned.example.com'), { type: 'json', patch: [{ op: 'replace', path: '/spec/versions/0/served', value: served }] });
+  const isThere = (role: string, expected: boolean): Promise<void> => eventually(async () => ((await find(clusterRoleType, role)) !== undefined) === expected);
+
+  test('come with a definition, and the roles that aggregate them have their rules', async () => {
+    await client.create(clusterRoleType, { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'sees-all' }, aggregationRule: { clusterRoleSelectors: [{ matchLabels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } }] } });
+    await defineThings(env, [type]);
+    await Promise.all([isThere(view, true), isThere(manage, true)]);
+    const definition = await client.get(definitionType, keyOf('bosses.owned.example.com'));
+    expect(await find(clusterRoleType, view)).toMatchObject({
+      metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' }, ownerReferences: [{ apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', name: 'bosses.owned.example.com', uid: definition.metadata.uid }] },
+      rules: viewRules,
+    });
+    expect(await find(clusterRoleType, manage)).toMatchObject({
+      metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-edit': 'true' } },
+      rules: [{ verbs: allVerbs, apiGroups: ['owned.example.com'], resources: ['bosses'] }],
+    });
+    await eventually(async () => JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
+  });
+
+  test('name the subresources there are', async () => {
+    await merge(definitionType, 'bosses.owned.example.com', { metadata: { labels: { a: 'b' } } });
+    const patch = [{ op: 'add', path: '/spec/versions/0/subresources', value: { status: {}, scale: { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n' } } }];
+    await client.patch(definitionType, keyOf('bosses.owned.example.com'), { type: 'json', patch });
+    await becomes(view, [{ ...viewRules[0]!, resources: ['bosses', 'bosses/status', 'bosses/scale'] }]);
+    await client.patch(definitionType, keyOf('bosses.owned.example.com'), { type: 'json', patch: [{ op: 'remove', path: '/spec/versions/0/subresources' }] });
+    await becomes(view, viewRules);
+  });
+
+  test('are put right where somebody changed or removed them, and keep what is of others', async () => {
+    await merge(clusterRoleType, view, { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': null, mine: 'x' }, annotations: { note: 'y' }, ownerReferences: null } });
+    await becomes(view, viewRules);
+    await eventually(async () => (await find(clusterRoleType, view))?.metadata.ownerReferences?.length === 1);
+    expect((await find(clusterRoleType, view))?.metadata).toMatchObject({ labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' }, annotations: { note: 'y' } });
+    await client.delete(clusterRoleType, keyOf(manage));
+    await isThere(manage, true);
+  });
+
+  test('go while the definition is not served, and with it', async () => {
+    await serve(false);
+    await Promise.all([isThere(view, false), isThere(manage, false)]);
+    await serve(true);
+    await Promise.all([isThere(view, true), isThere(manage, true)]);
+    await client.create(clusterRoleType, { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'absent.owned.example.com:view' }, rules: viewRules });
+    await client.delete(definitionType, keyOf('bosses.owned.example.com'), { propagationPolicy: 'Foreground' });
+    await Promise.all([isThere(view, false), isThere(manage, false)]);
+    await eventually(async () => (await find(definitionType, 'bosses.owned.example.com')) === undefined);
+    // One that somebody made for a model that is not there stays theirs.
+    expect(await rulesOf('absent.owned.example.com:view')).toEqual(viewRules);
+    await eventually(async () => !JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
+  });
+});
+
+describe('roles of plugins', () => {
+  const permissions = [{ apiGroups: ['todo.example.com'], resources: ['tasks'], verbs: ['get', 'list'] }];
+  const user = 'system:plugin:todo';
+  const create = (name: string, spec: Partial<Plugin['spec']> = {}): Promise<Stored<Plugin>> =>
+    client.create(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version: '1.0.0', ...spec } });
+
+  test('are what its permissions say, given to its user', async () => {
+    await eventually(async () => (await rulesOf('system:plugin-impersonator')) !== undefined);
+    // A rule without names would be for everybody.
+    expect(await rulesOf('system:plugin-impersonator')).toEqual([]);
+    const plugin = await create('todo', { permissions });
+    const owner = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', name: 'todo', uid: plugin.metadata.uid };
+    await becomes(user, [{ verbs: ['get', 'list'], apiGroups: ['todo.example.com'], resources: ['tasks'] }]);
+    await eventually(async () => (await find(clusterRoleBindingType, user)) !== undefined);
+    expect(await find(clusterRoleType, user)).toMatchObject({ metadata: { ownerReferences: [owner] } });
+    expect(await find(clusterRoleBindingType, user)).toMatchObject({ metadata: { ownerReferences: [owner] }, roleRef: { kind: 'ClusterRole', name: user }, subjects: [{ kind: 'User', name: user }] });
+    await merge(pluginType, 'todo', { spec: { permissions: [{ ...permissions[0]!, resourceNames: ['a'] }] } });
+    await becomes(user, [{ verbs: ['get', 'list'], apiGroups: ['todo.example.com'], resources: ['tasks'], resourceNames: ['a'] }]);
+    await merge(pluginType, 'todo', { spec: { permissions: null } });
+    await becomes(user, []);
+  });
+
+  test('are put right where somebody changed or removed them', async () => {
+    await merge(clusterRoleType, user, { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] });
+    await becomes(user, []);
+    await merge(clusterRoleBindingType, user, { subjects: [{ kind: 'User', name: 'eve' }] });
+    const subjects = async (): Promise<string> => ((await find(clusterRoleBindingType, user))?.subjects ?? []).map(({ name }) => name).join();
+    await eventually(async () => (await subjects()) === user);
+    await client.delete(clusterRoleBindingType, keyOf(user));
+    await eventually(async () => (await subjects()) === user);
+  });
+
+  test('a binding of its name that gives another role is replaced', async () => {
+    const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'system:plugin:later' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole' as const, name: 'cluster-admin' }, subjects: [] };
+    await client.create(clusterRoleBindingType, binding);
+    await create('later');
+    await eventually(async () => (await find(clusterRoleBindingType, 'system:plugin:later'))?.roleRef.name === 'system:plugin:later');
+  });
+
+  test('permissions that are no rules are told on the plugin', async () => {
+    await create('bad', { permissions: [{ apiGroups: [], resources: ['x'], verbs: ['get'] }] });
+    const events = async (): Promise<string> => await (await env.request('/api/v1/namespaces/default/events?fieldSelector=reason%3DPermissionsInvalid')).text();
+    await eventually(async () => (await events()).includes('must supply at least one api group'));
+    expect(await find(clusterRoleBindingType, 'system:plugin:bad')).toBeUndefined();
+  });
+
+  test('a controller-manager may act as the plugins there are, and no others', async () => {
+    const rule = (resources: string[], resourceNames: string[]): PolicyRule => ({ verbs: ['impersonate'], apiGroups: [''], resources, resourceNames });
+    const [groups, name] = [rule(['groups'], ['system:plugins']), 'system:plugin-impersonator'];
+    await becomes(name, [rule(['users'], ['system:plugin:bad', 'system:plugin:later', user]), groups]);
+    expect(await find(clusterRoleBindingType, name)).toMatchObject({ roleRef: { name }, subjects: [{ kind: 'Group', name: 'system:controller-managers' }] });
+    await merge(clusterRoleType, name, { rules: [{ ...rule(['users'], []) }] });
+    await becomes(name, [rule(['users'], ['system:plugin:bad', 'system:plugin:later', user]), groups]);
+    for (const plugin of ['todo', 'later', 'bad']) await client.delete(pluginType, keyOf(plugin));
+    await becomes(name, []);
+    await eventually(async () => (await find(clusterRoleType, user)) === undefined && (await find(clusterRoleBindingType, user)) === undefined);
+  });
+});
+
+test('nothing is written where all is as it should be', async () => {
+  const versions = async (): Promise<unknown> => {
+    const roles: Stored<AnyObject>[] = [...(await client.list(clusterRoleType)).items, ...(await client.list(clusterRoleBindingType)).items];
+    // That one speaks of the plugin by which the test sees that all were looked at.
+    return roles.filter(({ metadata }) => metadata.name !== 'system:plugin-impersonator').map(({ kind, metadata }) => [kind, metadata.name, metadata.resourceVersion]);
+  };
+  await defineThings(env, [bossType]);
+  await eventually(async () => (await rulesOf('bosss.owned.example.com:manage')) !== undefined && JSON.stringify(await rulesOf('sees-all')).includes('bosss'));
+  const before = await versions();
+  await stop();
+  stop = runControllers(env.servers[1]!.client);
+  await client.create(pluginType, { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'last' }, spec: { version: '1.0.0' } });
+  await eventually(async () => JSON.stringify(await rulesOf('system:plugin-impersonator')).includes('last') && (await find(clusterRoleBindingType, 'system:plugin:last')) !== undefined);
+  await client.delete(pluginType, keyOf('last'));
+  await eventually(async () => (await find(clusterRoleType, 'system:plugin:last')) === undefined && (await find(clusterRoleBindingType, 'system:plugin:last')) === undefined);
+  expect(await versions()).toEqual(before);
+});

@@ -1,0 +1,93 @@
+import { formatGroupResource, type ClientEvent, type Model, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import { definitionType, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { Reflector, type Enqueue, type Log, type Source } from '#pkg/runtime/index';
+
+export interface ServedDefinitionsOptions {
+  client: Reader & Watcher;
+  log: Log;
+}
+
+/** A definition whose objects are served, as far as permissions speak of it. */
+export interface ServedDefinition {
+  uid: string;
+  group: string;
+  /** Plural and subresources, as rules name them. */
+  resources: string[];
+  isBeingDeleted: boolean;
+}
+
+/** The definitions whose objects are served, by name; of them nothing else is kept. Asks for a look at each that comes, changes or goes. */
+export class ServedDefinitions implements Source {
+  readonly #reflector: Reflector<CustomResourceDefinition>;
+  readonly #served = new Map<string, ServedDefinition>();
+  #enqueue: Enqueue = () => undefined;
+  #synced: () => void = () => undefined;
+
+  constructor({ client, log }: ServedDefinitionsOptions) {
+    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[]) => this.#replace(definitions), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event) };
+    this.#reflector = new Reflector({ client, type: definitionType, sink, log });
+  }
+
+  get(name: string): ServedDefinition | undefined {
+    return this.#served.get(name);
+  }
+
+  start(enqueue: Enqueue, signal: AbortSignal): Promise<boolean> {
+    this.#enqueue = enqueue;
+    return new Promise((resolve) => {
+      this.#synced = () => resolve(true);
+      signal.addEventListener('abort', () => resolve(false), { once: true });
+      if (signal.aborted) resolve(false);
+      else this.#reflector.start();
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#enqueue = () => undefined;
+    await this.#reflector.stop();
+  }
+
+  #replace(definitions: readonly Stored<CustomResourceDefinition>[]): void {
+    const gone = new Set(this.#served.keys());
+    for (const definition of definitions) {
+      gone.delete(definition.metadata.name);
+      this.#set(definition);
+    }
+    for (const name of gone) this.#remove(name);
+    this.#synced();
+  }
+
+  #apply(event: ClientEvent<CustomResourceDefinition>): void {
+    if (event.type === 'BOOKMARK') return;
+    if (event.type === 'DELETED') this.#remove(event.object.metadata.name);
+    else this.#set(event.object);
+  }
+
+  #set(definition: Stored<CustomResourceDefinition>): void {
+    const { name, uid, deletionTimestamp } = definition.metadata;
+    const model = isDefinition(definition) && isEstablished(definition) ? modelFromDefinition(definition) : undefined;
+    const resources = model === undefined ? [] : resourcesOf(model);
+    if (model === undefined || resources.length === 0 || formatGroupResource({ group: model.group, resource: model.names.plural }) !== name) return this.#remove(name);
+    this.#served.set(name, { uid, group: model.group, resources, isBeingDeleted: deletionTimestamp !== undefined });
+    this.#look(name);
+  }
+
+  /** One that was not served before this process began may have roles, too. */
+  #remove(name: string): void {
+    this.#served.delete(name);
+    this.#look(name);
+  }
+
+  #look(name: string): void {
+    this.#enqueue({ namespace: '', name });
+  }
+}
+
+/** None where no version is served. */
+function resourcesOf({ names: { plural }, versions }: Model): string[] {
+  const served = versions.filter((version) => version.served);
+  if (served.length === 0) return [];
+  const hasStatus = served.some(({ subresources }) => subresources.status);
+  const hasScale = served.some(({ subresources }) => subresources.scale !== undefined);
+  return [plural, ...(hasStatus ? [`${plural}/status`] : []), ...(hasScale ? [`${plural}/scale`] : [])];
+}

@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { isDatabaseAway } from './database-away.ts';
+
+const failure = (fields: object, message = 'x'): Error => Object.assign(new Error(message), fields);
+
+test.each([
+  ['a connection that is refused', failure({ code: 'ECONNREFUSED' })],
+  ['a socket that is not there', failure({ code: 'ENOENT' })],
+  ['a session that was ended', failure({ code: '57P01', severity: 'FATAL' })],
+  ['too many connections', failure({ code: '53300', severity: 'FATAL' })],
+  ['a statement over its time', failure({ code: '57014', severity: 'ERROR' })],
+  ['a standby', failure({ code: '25006', severity: 'ERROR' })],
+  ['a connection that broke', failure({}, 'Connection terminated unexpectedly')],
+  ['a pool that is used up', failure({}, 'timeout exceeded when trying to connect')],
+  ['an answer that did not come', failure({}, 'Query read timeout')],
+])('%s', (_reason, error) => {
+  expect(isDatabaseAway(error)).toBe(true);
+});
+
+test.each([
+  ['a name that is taken', failure({ code: '23505', severity: 'ERROR' })],
+  ['a table that is not there', failure({ code: '42P01', severity: 'ERROR' })],
+  ['a fault of ours', new TypeError('x is undefined')],
+  ['no error at all', 'ECONNREFUSED'],
+])('not %s', (_reason, error) => {
+  expect(isDatabaseAway(error)).toBe(false);
+});

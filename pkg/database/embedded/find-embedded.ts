@@ -1,0 +1,33 @@
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { listMajors, locateHome } from './cluster.ts';
+import { connectionTo } from './embedded-postgres.ts';
+import { isPostmaster, readPidFile } from './pid-file.ts';
+
+/** An embedded PostgreSQL that has been here before. */
+export interface FoundEmbedded {
+  /** Undefined where it does not run. */
+  readonly connection: pg.ClientConfig | undefined;
+}
+
+/**
+ * Looks for the embedded PostgreSQL of a data folder, and starts and stops nothing: for a command beside the server that it belongs to.
+ * Undefined where there is none in the folder. Throws DatabaseError where its data is lost.
+ */
+export async function findEmbedded(dataDir: string): Promise<FoundEmbedded | undefined> {
+  const folder = await realpath(dataDir).catch(ignoreMissing);
+  if (folder === undefined) return undefined;
+  const home = await locateHome(folder, undefined);
+  const majors = await listMajors(home);
+  for (const major of majors) {
+    const pgdata = join(home, `pgdata-${major}`);
+    const pidFile = await readPidFile(pgdata);
+    if (pidFile !== undefined && (await isPostmaster(pidFile.pid, pgdata))) return { connection: connectionTo(pidFile.socketDirectory) };
+  }
+  return majors.length === 0 ? undefined : { connection: undefined };
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

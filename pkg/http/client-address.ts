@@ -1,0 +1,75 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+
+/** Who is believed when it says for whom it asks: proxies, by address or range (`10.0.0.0/8`). */
+export class TrustedProxies {
+  readonly #list = new BlockList();
+  readonly #isEmpty: boolean;
+
+  /** Throws for what is no address and no range. */
+  constructor(ranges: readonly string[]) {
+    this.#isEmpty = ranges.length === 0;
+    for (const range of ranges) addRange(this.#list, range);
+  }
+
+  /** The client's address: that of the connection, or, behind trusted proxies, the last of X-Forwarded-For that none of them has. IPv4 within IPv6 is IPv4. */
+  addressOf(request: IncomingMessage): string {
+    const peer = plain(request.socket.remoteAddress ?? '');
+    if (!this.#trusts(peer)) return peer;
+    let client = peer;
+    const hops = forwarded(request, 'x-forwarded-for');
+    for (let i = hops.length - 1; i >= 0; i -= 1) {
+      const hop = plain(hops[i]!);
+      // What is beyond something that is no address cannot be believed.
+      if (isIP(hop) === 0) break;
+      client = hop;
+      if (!this.#trusts(hop)) break;
+    }
+    return client;
+  }
+
+  /** `https://access.example.com`, as the client sees this server; behind a trusted proxy as X-Forwarded-Proto and X-Forwarded-Host say. */
+  originOf(request: IncomingMessage): string {
+    const isForwarded = this.#trusts(plain(request.socket.remoteAddress ?? ''));
+    const isTls = (request.socket as { encrypted?: boolean }).encrypted === true;
+    const scheme = isForwarded ? forwarded(request, 'x-forwarded-proto').at(-1)?.toLowerCase() : undefined;
+    const host = isForwarded ? forwarded(request, 'x-forwarded-host').at(-1) : undefined;
+    const origin = `${scheme === 'https' || scheme === 'http' ? scheme : isTls ? 'https' : 'http'}://${host ?? request.headers.host ?? 'localhost'}`;
+    return URL.canParse(origin) ? new URL(origin).origin : 'http://localhost';
+  }
+
+  #trusts(address: string): boolean {
+    return !this.#isEmpty && isIP(address) !== 0 && this.#list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  }
+}
+
+/** Is it an address, or a range of them? */
+export function isAddressRange(text: string): boolean {
+  try {
+    addRange(new BlockList(), text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function addRange(list: BlockList, range: string): void {
+  const [address = '', bits, more] = range.split('/');
+  const family = isIP(address);
+  const prefix = bits === undefined ? (family === 6 ? 128 : 32) : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+  if (family === 0 || more !== undefined || prefix < 0 || prefix > (family === 6 ? 128 : 32)) throw new Error(`not an address or a range of addresses: ${JSON.stringify(range)}`);
+  list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+function forwarded(request: IncomingMessage, name: 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host'): string[] {
+  const value = request.headers[name];
+  const text = Array.isArray(value) ? value.join(',') : (value ?? '');
+  return text.split(',', 256).map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Without brackets, port and zone; IPv4 within IPv6 as IPv4. */
+function plain(text: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1];
+  const address = (bracketed ?? text).replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/%.*$/, '');
+  return address.replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, '$1');
+}

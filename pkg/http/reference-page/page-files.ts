@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+
+const compress = promisify(gzip);
+
+/** One file of a page; it never changes while the process runs. */
+export interface PageFile {
+  contentType: string;
+  hash: string;
+  body: Buffer;
+  /** Compressed once: anyone may ask for it, as often as they like. */
+  gzipped: Buffer;
+}
+
+/** Where a file comes from: `text` itself, or the path of a file on disk. */
+export type PageSource = { readonly contentType: string } & ({ readonly text: string } | { readonly path: () => string });
+
+/** A page's files by name; each is made when first asked for. */
+export class PageFiles {
+  readonly #sources: Readonly<Record<string, PageSource>>;
+  readonly #made = new Map<string, Promise<PageFile>>();
+
+  constructor(sources: Readonly<Record<string, PageSource>>) {
+    this.#sources = sources;
+  }
+
+  /** Undefined for a name that is no file of the page. */
+  find(name: string): Promise<PageFile> | undefined {
+    if (!Object.hasOwn(this.#sources, name)) return undefined;
+    let file = this.#made.get(name);
+    if (file === undefined) {
+      file = load(this.#sources[name]!);
+      this.#made.set(name, file);
+      file.catch(() => this.#made.delete(name));
+    }
+    return file;
+  }
+}
+
+async function load(source: PageSource): Promise<PageFile> {
+  const body = 'text' in source ? Buffer.from(source.text) : await readFile(source.path());
+  return { contentType: source.contentType, body, hash: createHash('sha256').update(body).digest('hex'), gzipped: await compress(body) };
+}
