@@ -43,7 +43,7 @@ function listMarkdown(folder) {
 async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
   try {
-    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8090/g, server.url) }));
+    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8090/g, server.url).replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8091/g, server.accessUrl) }));
     const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), BASE: server.url } });
     const wrong = blocks.findIndex(({ expected }, index) => expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected));
     if (code !== 0) return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;

@@ -4,7 +4,7 @@ import { checkDatabaseUrl, checkOptions } from './check-options.ts';
 import { loadOptions } from './options/load-options.ts';
 
 const check = (...args: string[]) => (): void => checkOptions(loadOptions({ environment: {}, args }).options);
-const checkUrl = (...args: string[]) => (): void => checkDatabaseUrl(loadOptions({ environment: {}, args }).options);
+const checkUrl = (...args: string[]) => (): void => checkDatabaseUrl(loadOptions({ environment: {}, args }).options, 'apiserver');
 const token = newPersonalToken();
 
 describe('the listener', () => {

@@ -24,10 +24,10 @@ export function checkOptions(options: Options): void {
   }
 }
 
-/** The one thing `svc apiserver` does not do. */
-export function checkDatabaseUrl(options: Options): void {
+/** The one thing that `svc apiserver` and `svc access-server` do not do. */
+export function checkDatabaseUrl(options: Options, verb: 'apiserver' | 'access-server'): void {
   if (options['svc.database.url'] === undefined) {
-    throw new OperatorError('svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.');
+    throw new OperatorError(`svc ${verb} has no PostgreSQL of its own; set svc.database.url, or use svc serve.`);
   }
 }
 

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { nearestName } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
+import { accessServer } from './access-server.ts';
 import { checkDatabaseUrl } from './check-options.ts';
 import type { ServerOptions } from './connect-to-server.ts';
 import { controllerManager } from './controller-manager.ts';
 import { migrate } from './migrate.ts';
+import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
 import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './options/format-option-table.ts';
 import { loadOptions, type LoadedOptions } from './options/load-options.ts';
@@ -19,13 +21,21 @@ interface Verb {
 }
 
 const verbs: readonly Verb[] = [
-  { name: 'serve', summary: 'the content platform, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, environment }) },
+  { name: 'serve', summary: 'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, environment }) },
   {
     name: 'apiserver',
     summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
     run: async (loaded, environment) => {
-      checkDatabaseUrl(loaded.options);
-      return serve(loaded, { controllers: false, environment });
+      checkDatabaseUrl(loaded.options, 'apiserver');
+      return serve(loaded, { controllers: false, accessServer: false, environment });
+    },
+  },
+  {
+    name: 'access-server',
+    summary: 'the access management service alone, on the PostgreSQL of svc.database.url, for the content platform at svc.access.api-url',
+    run: (loaded) => {
+      checkDatabaseUrl(loaded.options, 'access-server');
+      return accessServer(loaded);
     },
   },
   { name: 'controller-manager', summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url', run: controllerManager },
@@ -61,6 +71,7 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   };
   addGenerate(program, setExitCode);
   addPlugin(program, setExitCode);
+  addOperatorCommands(program, environment, setExitCode);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
@@ -111,7 +122,7 @@ function gather(value: string, before: string[]): string[] {
 
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate', 'plugin'];
+  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate', 'plugin', ...operatorCommandNames];
   const nearest = nearestName(word, names);
   throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
 }

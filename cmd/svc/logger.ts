@@ -1,7 +1,7 @@
 import { pino, type Logger } from 'pino';
 
-/** One JSON object a line, on stdout, written before the call returns: the last words before an exit arrive. What is logged never holds a secret. */
-export function newLogger(level: string): Logger {
+/** One JSON object a line, on stdout unless another file descriptor is given, written before the call returns: the last words before an exit arrive. What is logged never holds a secret. */
+export function newLogger(level: string, dest = 1): Logger {
   const options = {
     level,
     base: null,
@@ -9,7 +9,7 @@ export function newLogger(level: string): Logger {
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: describeError },
   };
-  return pino(options, pino.destination({ dest: 1, sync: true }));
+  return pino(options, pino.destination({ dest, sync: true }));
 }
 
 const DEEPEST_CAUSE = 5;

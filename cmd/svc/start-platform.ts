@@ -1,20 +1,21 @@
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { adminUsername, ensureAdminToken, PersonalTokenAuthenticator, TokenStore } from '#pkg/access/index';
+import { adminUsername, type AccessService } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
-import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type PlatformRegistry } from '#pkg/apiserver/index';
-import { BearerAuthenticator } from '#pkg/http/index';
+import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type EndpointDocument, type EndpointDocuments, type PlatformRegistry } from '#pkg/apiserver/index';
 import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
 import type { PluginHost } from '#pkg/plugin/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { PlatformMetrics } from './metrics/platform-metrics.ts';
+import { drainTimes } from './drain-times.ts';
+import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
+import { listenForAccess } from './start-access-server.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
@@ -24,11 +25,11 @@ import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
 const CLAIM_AGE_MS = 24 * 3_600_000;
-/** Of the drain timeout, what is kept back for everything after the last request. */
-const LONGEST_AFTERMATH_MS = 5000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
+  /** Of the access management service, where this process has it. */
+  readonly accessAddress: AddressInfo | undefined;
   readonly tokenFile: string;
 }
 
@@ -36,6 +37,8 @@ export interface Platform extends Running {
 export interface PlatformParts {
   /** And plugins. */
   controllers: boolean;
+  /** The access management service's own listener. */
+  accessServer: boolean;
   environment: Environment;
 }
 
@@ -51,38 +54,32 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const address = await listen(server, options);
+    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown }) : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // After the registry, before the store: whatever waits for keys gets its failure.
     teardown.add('index keys', () => keys.stop());
     metrics.store.show(store);
-    const tokens = new TokenStore(database);
-    const tokenFile = await prepareAdminToken(options, tokens, log);
+    const tokenFile = await prepareAdministrator(options, { database, log });
     const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches, keyChecker: keys });
     metrics.showModels(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
     const client = administrator(registry, { log, teardown });
+    const access = await openAccess(options, { database, log, teardown, client, roles: registry.roles });
     const url = pluginHostUrl(options, address.port);
     const host = parts.controllers ? pluginHost(options, { client, clientOf: pluginClients(registry, { log, teardown }), metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
-    server.serve(apiParts(options, { store, registry, tokens, metrics, plugins }));
+    server.serve(apiParts(options, { store, registry, access, metrics, plugins }));
+    accessServer?.serve(access);
     const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
-    teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), controllers?.stop()])));
-    return { address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
+    teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])));
+    return { address, accessAddress: accessServer?.address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
     throw error;
   }
-}
-
-async function prepareAdminToken(options: Options, tokens: TokenStore, log: Logger): Promise<string> {
-  const file = join(options['svc.data.dir'], 'admin-token');
-  const outcome = await ensureAdminToken({ tokens, file, initial: options['svc.security.initial-admin-token'] });
-  if (outcome === 'written') log.info({ file }, "the administrator's token was written");
-  if (outcome === 'foreign') log.warn({ file }, 'the token in this file is not known to the database; remove the file, and the next start makes one');
-  return file;
 }
 
 function startMaintenance(options: Options, { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics }): void {
@@ -126,22 +123,26 @@ function runControllers(options: Options, { client, host, log, metrics }: Contro
 interface Made {
   store: Store;
   registry: PlatformRegistry;
-  tokens: TokenStore;
+  access: AccessService;
   metrics: PlatformMetrics;
   plugins: PluginMount;
 }
 
-function apiParts(options: Options, { store, registry, tokens, metrics, plugins }: Made): ApiParts {
-  const documents = documentEndpoints({ registry, svcVersion: svcVersion(), endpoints: plugins.documents });
-  const authenticator = new PersonalTokenAuthenticator(metrics.countLookups(tokens));
+function apiParts(options: Options, { store, registry, access, metrics, plugins }: Made): ApiParts {
+  const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
+  const documents = documentEndpoints({ registry, svcVersion: svcVersion(), endpoints: withDocuments(plugins.documents, tokenDocuments) });
   return {
     registry,
     store,
-    authenticator: new BearerAuthenticator(authenticator),
+    authenticator: access.platformAuthenticator({
+      basic: !options['svc.security.basic-auth.disabled'],
+      allowedOrigins: new Set(options['svc.http.cors.allowed-origins']),
+      countLookups: (tokens) => metrics.countLookups(tokens),
+    }),
     authorizer: new RbacAuthorizer(registry.roles),
-    reviews: { roles: registry.roles, tokens: authenticator },
-    endpointGroups: { *[Symbol.iterator]() { yield* documents; yield* plugins.groups; } },
-    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, plugins.readyz],
+    reviews: { roles: registry.roles, tokens: access.platformTokens },
+    endpointGroups: { *[Symbol.iterator]() { yield* documents; yield tokenEndpoints; yield* plugins.groups; } },
+    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, access.databaseCheck, plugins.readyz],
     handlers: {
       maxPageSize: options['svc.api.max-page-size'],
       maxChunkSize: options['svc.api.max-chunk-size'],
@@ -152,18 +153,23 @@ function apiParts(options: Options, { store, registry, tokens, metrics, plugins 
   };
 }
 
+/** What is there from the start beside what comes and goes. */
+function withDocuments(plugins: EndpointDocuments, own: readonly EndpointDocument[]): EndpointDocuments {
+  return {
+    *documents() {
+      yield* own;
+      yield* plugins.documents();
+    },
+    get generation() {
+      return plugins.generation;
+    },
+  };
+}
+
 async function listen(server: ApiServer, options: Options): Promise<AddressInfo> {
   try {
     return await server.listen();
   } catch (error) {
     throw explainListenFailure(error, { host: options['svc.server.host'], port: options['svc.server.port'] });
   }
-}
-
-/** The delay is at most half of what there is. */
-function drainTimes(options: Options): { delayMs: number; drainTimeoutMs: number } {
-  const all = options['svc.server.drain-timeout'];
-  const forRequests = all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
-  const delayMs = Math.min(options['svc.server.shutdown-delay'], forRequests / 2);
-  return { delayMs, drainTimeoutMs: forRequests - delayMs };
 }

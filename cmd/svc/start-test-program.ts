@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { TestDatabase } from '../../pkg/testenv/test-database.ts';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
@@ -27,7 +29,7 @@ export class Program {
     const { PATH } = process.env;
     this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH },
+      env: { PATH, SVC_ACCESS_PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);
@@ -63,4 +65,24 @@ export class Program {
     for (const wake of this.wake) wake();
     this.wake.clear();
   }
+}
+
+export interface Served {
+  program: Program;
+  url: string;
+  accessUrl: string;
+  /** The administrator's. */
+  token: string;
+}
+
+/** `svc serve` on free ports; resolves when it is ready. */
+export async function startServe(dataDir: string, args: readonly string[] = []): Promise<Served> {
+  const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args]);
+  const { url, accessUrl, tokenFile } = await program.line('ready');
+  return { program, url: String(url), accessUrl: String(accessUrl), token: (await readFile(String(tokenFile), 'utf8')).trim() };
+}
+
+export function databaseUrlOf({ connection, name }: Pick<TestDatabase, 'connection' | 'name'>): string {
+  const { connectionString, host, port, user } = connection;
+  return connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${name}`;
 }

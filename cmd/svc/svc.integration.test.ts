@@ -1,15 +1,11 @@
-import { once } from 'node:events';
 import { mkdtemp, readFile, rm, chmod } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
-import { killPrograms, Program } from './start-test-program.ts';
+import { databaseUrlOf, killPrograms, Program, startServe } from './start-test-program.ts';
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url));
 let home: TestDatabase;
 let folder: string;
 
@@ -27,30 +23,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Served {
-  program: Program;
-  url: string;
-  token: string;
-}
-
-async function start(dataDir: string, args: readonly string[] = []): Promise<Served> {
-  const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args]);
-  const { url, tokenFile } = await program.line('ready');
-  return { program, url: String(url), token: (await readFile(String(tokenFile), 'utf8')).trim() };
-}
-
-function databaseUrl(): string {
-  const { connectionString, host, port, user } = home.connection;
-  return connectionString ?? `postgres://${user}@${encodeURIComponent(String(host))}:${port}/${home.name}`;
-}
-
-const onUrl = (): string => `--svc.database.url=${databaseUrl()}`;
+const onUrl = (): string => `--svc.database.url=${databaseUrlOf(home)}`;
 const as = (token: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
 
 describe('svc serve', () => {
   test('on an embedded PostgreSQL: ready, stopped by SIGTERM, and all there at the next start', async () => {
     const dataDir = join(folder, 'embedded');
-    const first = await start(dataDir);
+    const first = await startServe(dataDir);
     expect(await (await fetch(`${first.url}/readyz`)).text()).toBe('ok');
     expect((await fetch(`${first.url}/api/v1/namespaces`)).status).toBe(401);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kept' } });
@@ -59,7 +38,7 @@ describe('svc serve', () => {
     expect(await first.program.exited).toBe(0);
     expect(first.program.stdout).not.toContain(first.token);
 
-    const second = await start(dataDir);
+    const second = await startServe(dataDir);
     expect(second.token).toBe(first.token);
     expect((await fetch(`${second.url}/api/v1/namespaces/kept`, as(first.token))).status).toBe(200);
 
@@ -69,7 +48,7 @@ describe('svc serve', () => {
   });
 
   test('ends its watches at SIGTERM and lets no request be lost', async () => {
-    const { program, url, token } = await start(join(folder, 'drain'), [onUrl()]);
+    const { program, url, token } = await startServe(join(folder, 'drain'), [onUrl()]);
     const watch = await fetch(`${url}/api/v1/namespaces?watch=true`, as(token));
     expect(watch.status).toBe(200);
     const reader = watch.body!.getReader();
@@ -82,7 +61,7 @@ describe('svc serve', () => {
   });
 
   test('shows the metrics that the documentation lists, and no others, and follows a request through its log', async () => {
-    const { program, url, token } = await start(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug']);
+    const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug']);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
     const { headers } = as(token);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -98,7 +77,7 @@ describe('svc serve', () => {
     expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
     expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
     expect(text).toMatch(/^svc_token_lookups_total\{result="found"\} [1-9]/m);
-    expect(text).toMatch(/^db_client_operation_duration_seconds_count\{.*db_query_summary="token-owner".*\} [1-9]/m);
+    expect(text).toMatch(/^db_client_operation_duration_seconds_count\{.*db_query_summary="token-owners".*\} [1-9]/m);
     expect(text).toMatch(/^http_server_request_duration_seconds_count\{.*http_route="\/api\/\{version\}\/\{resource\}".*verb="create"\} 1/m);
 
     const request = await program.line('request');
@@ -107,113 +86,17 @@ describe('svc serve', () => {
     expect(written).toMatchObject({ revision: Number(metadata.resourceVersion) });
     expect(program.lines()).toContainEqual(expect.objectContaining({ msg: 'batch', batch: written!['batch'] }));
   });
-
-  test('is stopped at once by a second signal, whatever is under way', async () => {
-    const { program, url, token } = await start(join(folder, 'second-signal'), [onUrl()]);
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    const head = [`POST /api/v1/namespaces HTTP/1.1`, 'Host: x', `Authorization: Bearer ${token}`, 'Content-Type: application/json', 'Content-Length: 9', 'Expect: 100-continue'];
-    socket.write(`${head.join('\r\n')}\r\n\r\n`);
-    // From here on the server waits for the body.
-    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 100 /);
-    program.child.kill('SIGTERM');
-    await program.line('stopping');
-    const again = setInterval(() => program.child.kill('SIGTERM'), 100);
-    expect(await program.exited).toBe(1);
-    clearInterval(again);
-    socket.destroy();
-    expect(program.lines().at(-1)).toMatchObject({ level: 'fatal', msg: 'stopped at once by a second signal' });
-  });
-
-  test('says so where the port is taken', async () => {
-    const { url } = await start(join(folder, 'first'), [onUrl()]);
-    const second = new Program(['serve', `--svc.server.port=${new URL(url).port}`, `--svc.data.dir=${join(folder, 'second')}`, onUrl()]);
-    expect(await second.exited).toBe(1);
-    expect(second.stderr).toMatch(/^svc: Port \d+ on 127\.0\.0\.1 is in use by another program; [^\n]*\n$/);
-  });
-
-  test('replicas on one database share tokens and objects', async () => {
-    const initial = newPersonalToken();
-    const [a, b] = await Promise.all([join(folder, 'a'), join(folder, 'b')].map((dir) => start(dir, [onUrl(), `--svc.security.initial-admin-token=${initial}`])));
-    expect([a!.token, b!.token]).toEqual([initial, initial]);
-    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shared' } });
-    expect((await fetch(`${a!.url}/api/v1/namespaces`, { method: 'POST', body, ...as(initial) })).status).toBe(201);
-    const revision = await fetch(`${a!.url}/api/v1/namespaces/shared`, as(initial));
-    expect(await (await fetch(`${b!.url}/api/v1/namespaces/shared`, as(initial))).json()).toEqual(await revision.json());
-  });
-
-  test('runs the controllers in one of its processes: owned objects go after their owner, and namespaces with what is in them', async () => {
-    // Of its own: whoever led before was killed, and its lease has to run out.
-    const database = await createTestDatabase();
-    const url = `--svc.database.url=${databaseUrl().replace(home.name, database.name)}`;
-    const initial = newPersonalToken();
-    const [a, b] = await Promise.all([join(folder, 'lead-a'), join(folder, 'lead-b')].map((dir) => start(dir, [url, `--svc.security.initial-admin-token=${initial}`])));
-    const call = (method: string, path: string, body?: unknown) => fetch(`${a!.url}${path}`, { method, ...as(initial), ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-    const makeNamespace = async (name: string): Promise<{ metadata: { uid: string } }> => {
-      const answer = await call('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-      expect(answer.status).toBe(201);
-      return (await answer.json()) as { metadata: { uid: string } };
-    };
-    const leases = (namespace: string): string => `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
-    const makeLease = async (namespace: string, metadata: object): Promise<void> => {
-      expect((await call('POST', leases(namespace), { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata })).status).toBe(201);
-    };
-    const isGone = async (path: string): Promise<void> => {
-      while ((await call('GET', path)).status !== 404) await new Promise((resolve) => setTimeout(resolve, 20));
-    };
-    const { metadata } = await makeNamespace('owner');
-    await makeLease('default', { name: 'owned', ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name: 'owner', uid: metadata.uid }] });
-    await makeNamespace('full');
-    await makeLease('full', { name: 'inside' });
-    for (const name of ['owner', 'full']) expect((await call('DELETE', `/api/v1/namespaces/${name}`)).status).toBe(200);
-    await isGone(`${leases('default')}/owned`);
-    await isGone('/api/v1/namespaces/full');
-
-    const leading = await call('GET', `${leases('svc-system')}/svc-controllers`);
-    const { spec } = (await leading.json()) as { spec: { holderIdentity: string } };
-    const leaders = [a!, b!].filter(({ program }) => program.lines().some(({ msg, identity }) => msg === 'leading' && identity === spec.holderIdentity));
-    expect(leaders).toHaveLength(1);
-    const text = await (await fetch(`${leaders[0]!.url}/metrics`, as(initial))).text();
-    expect(text).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
-    expect(text).toMatch(/^workqueue_depth\{name="garbage-collector"\} \d/m);
-
-    // Who leads gives the lease back at its end, and the other goes on.
-    leaders[0]!.program.child.kill('SIGTERM');
-    expect(await leaders[0]!.program.exited).toBe(0);
-    const heir = leaders[0] === a ? b! : a!;
-    expect((await heir.program.line('leading'))['identity']).not.toBe(spec.holderIdentity);
-    heir.program.child.kill('SIGTERM');
-    expect(await heir.program.exited).toBe(0);
-    await database.drop();
-  });
-
-  test('names the options that have no effect yet', async () => {
-    const { program } = await start(join(folder, 'later'), [onUrl(), '--svc.access.port=9000']);
-    expect(program.lines().filter(({ option }) => option !== undefined)).toMatchObject([{ level: 'info', option: 'svc.access.port' }]);
-  });
 });
 
 describe('the program', () => {
   const cases: { reason: string; args: string[]; code: number; stdout?: RegExp; stderr: RegExp }[] = [
     { reason: 'prints its options', args: ['--help'], code: 0, stdout: /svc\.server\.port +port +8090/, stderr: /^$/ },
     { reason: 'refuses an unknown option', args: ['serve', '--svc.server.prot=1'], code: 1, stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/ },
-    { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x'], code: 1, stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
-    { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], code: 1, stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
   ];
   test.each(cases)('$reason', async ({ args, code, stdout = /^$/, stderr }) => {
     const program = new Program(args);
     expect(await program.exited).toBe(code);
     expect(program.stdout).toMatch(stdout);
     expect(program.stderr).toMatch(stderr);
-  });
-
-  test('migrates a database and ends', async () => {
-    const database = await createTestDatabase();
-    const url = databaseUrl().replace(home.name, database.name);
-    for (let i = 0; i < 2; i += 1) {
-      const program = new Program(['migrate', `--svc.database.url=${url}`]);
-      expect(await program.exited).toBe(0);
-      expect(program.lines().at(-1)).toMatchObject({ msg: 'the database is up to date' });
-    }
-    await database.drop();
   });
 });

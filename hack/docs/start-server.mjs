@@ -27,17 +27,22 @@ export async function startServer(root, { inParts = false } = {}) {
   const start = async (...args) => {
     const program = startProgram(root, folder, [...args, '--svc.data.dir=data', `--config=${noConfig}`]);
     running.push(program);
-    return (await program.ready).url;
+    return program.ready;
   };
   try {
-    if (!inParts) return { url: await start('serve', '--svc.server.port=0'), folder, stop };
+    if (!inParts) {
+      const { url, accessUrl } = await start('serve', '--svc.server.port=0', '--svc.access.port=0');
+      return { url, accessUrl, folder, stop };
+    }
     const { EmbeddedPostgres, silentLog } = await import(join(root, 'dist/pkg/database/index.js'));
     const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, '.postgres'), log: silentLog });
     running.push(postgres);
     const { user, host, database } = postgres.connection;
-    const url = await start('apiserver', '--svc.server.port=0', `--svc.database.url=postgres://${user}@${encodeURIComponent(host)}/${database}`);
+    const onDatabase = `--svc.database.url=postgres://${user}@${encodeURIComponent(host)}/${database}`;
+    const { url } = await start('apiserver', '--svc.server.port=0', onDatabase);
     await start('controller-manager', `--svc.controllers.api-url=${url}`, '--svc.controllers.port=0');
-    return { url, folder, stop };
+    const { accessUrl } = await start('access-server', '--svc.access.port=0', `--svc.access.api-url=${url}`, onDatabase);
+    return { url, accessUrl, folder, stop };
   } catch (error) {
     await stop();
     throw error;

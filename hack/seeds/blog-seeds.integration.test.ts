@@ -3,11 +3,11 @@ import { SeededBlogs } from './seeded-blogs.ts';
 import { parseSeedsOptions } from './seeds-options.ts';
 
 /** `make seeds` runs ten thousand. */
-const runs = 20;
+const runs = 8;
 let servers: SeededBlogs[] = [];
 
 beforeAll(async () => {
-  servers = await Promise.all(Array.from({ length: 4 }, () => SeededBlogs.start()));
+  servers = await Promise.all(Array.from({ length: 2 }, () => SeededBlogs.start()));
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));

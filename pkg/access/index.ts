@@ -1,8 +1,29 @@
 /**
- * Access management: who may come in, and with which credential. Credentials are rows in schema `access`, never objects of the generic API,
- * and only their hashes are kept. Its door to the content platform is the TokenAuthenticator.
+ * Access management: who may come in, and with which credential. Users, organizations, roles and credentials are rows in schema `access`, never objects
+ * of the generic API. AccessService is all of it; AccessServer serves its HTTP API and pages; the content platform knows the same people by
+ * `platformAuthenticator`.
  */
 export { accessMigrations } from './migrations.ts';
-export { adminUsername, ensureAdminToken, type AdminTokenOptions, type AdminTokenOutcome } from './tokens/ensure-admin-token.ts';
-export { PersonalTokenAuthenticator } from './tokens/personal-token-authenticator.ts';
-export { TokenStore } from './tokens/token-store.ts';
+export { AccessDatabase } from './access-database.ts';
+export { AccessServer, type AccessServerOptions } from './access-server.ts';
+export { AccessService, type AccessSettings } from './access-service.ts';
+export { adminUsername, ensureAdministrator, type AdministratorOptions } from './administrator/ensure-administrator.ts';
+export { InitialPasswordError } from './administrator/initial-password.ts';
+export { Audit } from './audit/audit.ts';
+export { LoginAccounts } from './login/login-accounts.ts';
+export { accountKey, LoginFailures } from './login/login-failures.ts';
+export type { Namespaces } from './orgs/namespaces.ts';
+export { namespaceOf } from './orgs/organization.ts';
+export { PasswordHasher, type PasswordHasherOptions } from './passwords/password-hasher.ts';
+export { PersonalTokenAuthenticator } from './personal-tokens/personal-token-authenticator.ts';
+export type { TokenRoles } from './personal-tokens/personal-tokens.ts';
+export { TokenStore } from './personal-tokens/token-store.ts';
+export { TokenUses } from './personal-tokens/token-uses.ts';
+export { PrivateTokenError } from './private-tokens/private-token-error.ts';
+export { PrivateTokens } from './private-tokens/private-tokens.ts';
+export type { KeyRing } from './secrets/key-ring.ts';
+export { openKeyRing, type KeyOptions } from './secrets/open-key-ring.ts';
+export { rotateKeys, type RotationResult } from './secrets/rotate-keys.ts';
+export { SecretBox } from './secrets/secret-box.ts';
+export { SecretError, SecretKeyError } from './secrets/secret-error.ts';
+export { fold } from './users/fold.ts';

@@ -4,12 +4,12 @@ import type { Option } from './option.ts';
 /** The table of options, as `--help` prints it. */
 export function formatOptionTable(): string {
   const rows = optionNames.map((name) => {
-    const { type, default: value, doc, isForLater = false }: Option<unknown> = optionTable[name];
-    return { name, type: type.label.length > 10 && type.label.includes('|') ? 'word' : type.label, value: value === '' ? '-' : value, doc, note: isForLater ? ' (Without effect in this release.)' : '' };
+    const { type, default: value, doc }: Option<unknown> = optionTable[name];
+    return { name, type: type.label.length > 10 && type.label.includes('|') ? 'word' : type.label, value: value === '' ? '-' : value, doc };
   });
   const width = (column: 'name' | 'type' | 'value'): number => Math.max(...rows.map((row) => row[column].length));
   const [nameWidth, typeWidth, valueWidth] = [width('name'), width('type'), width('value')];
-  const lines = rows.map(({ name, type, value, doc, note }) => `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${value.padEnd(valueWidth)}  ${doc}${note}`);
+  const lines = rows.map(({ name, type, value, doc }) => `  ${name.padEnd(nameWidth)}  ${type.padEnd(typeWidth)}  ${value.padEnd(valueWidth)}  ${doc}`);
   return [
     'Options (name, type, default), each in three spellings, of which the later wins:',
     '  config/*.yaml  svc: { server: { port: 8090 } }  or  svc.server.port: 8090',

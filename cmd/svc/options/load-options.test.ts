@@ -91,11 +91,6 @@ describe('one option in three spellings', () => {
     expect(load({})['svc.server.port']).toBe(8090);
     expect(() => loadOptions({ configFolder: join(folder, 'absent'), environment: {}, args: [] })).toThrow(/absent cannot be read \(ENOENT\)/);
   });
-
-  test('what has no effect yet is told apart', () => {
-    const args = ['--svc.access.port=9000', '--svc.plugins.dir=p', '--svc.server.port=1', '--svc.security.basic-auth.disabled=true'];
-    expect(loadOptions({ environment: {}, args }).forLater).toEqual(['svc.access.port']);
-  });
 });
 
 test('the configuration that comes with the program changes nothing', () => {

@@ -15,8 +15,6 @@ export interface OptionSources {
 
 export interface LoadedOptions {
   readonly options: Options;
-  /** Options that were set away from their default, although they have no effect yet. */
-  readonly forLater: readonly OptionName[];
 }
 
 /**
@@ -31,8 +29,7 @@ export function loadOptions({ configFolder, environment, args }: OptionSources):
   ];
   const values = new Map<OptionName, unknown>(optionNames.map((name) => [name, defaultOf(name)]));
   for (const setting of settings) values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
-  const forLater = optionNames.filter((name) => (optionTable[name] as Option<unknown>).isForLater === true && values.get(name) !== defaultOf(name));
-  return { options: Object.fromEntries(values) as Options, forLater };
+  return { options: Object.fromEntries(values) as Options };
 }
 
 function defaultOf(name: OptionName): unknown {

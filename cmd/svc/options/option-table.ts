@@ -1,4 +1,4 @@
-import { choice, duration, integer, listOf, origin, port, size, text, trueOrFalse } from './option-types.ts';
+import { addressRange, choice, duration, integer, listOf, origin, port, size, text, trueOrFalse } from './option-types.ts';
 import type { Option, ValueOf } from './option.ts';
 
 /** Every startup option there is. Names are public: they are kept, or kept working, from release to release. */
@@ -7,7 +7,17 @@ export const optionTable = {
   'svc.server.host': { type: text, default: '127.0.0.1', doc: 'Address to listen on; any but loopback needs svc.security.initial-admin-token.' },
   'svc.server.drain-timeout': { type: duration({ min: '1s', max: '1h' }), default: '30s', doc: 'Time from SIGTERM to the end, for requests under way and everything else.' },
   'svc.server.shutdown-delay': { type: duration({ min: '0s', max: '10m' }), default: '0s', doc: 'Part of it, at its start: /readyz fails, and all is served, until load balancers have noticed.' },
-  'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.', isForLater: true },
+  'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.' },
+  'svc.access.host': { type: text, default: '127.0.0.1', doc: 'Address it listens on.' },
+  'svc.access.token.ttl': { type: duration({ min: '1m' }), default: '24h', doc: 'How long a Bearer token of its login is valid.' },
+  'svc.access.session.idle': { type: duration({ min: '1m' }), default: '24h', doc: 'Time without a request after which a session of the pages ends.' },
+  'svc.access.login.ip-limit': { type: integer({ min: 1, max: 1_000_000 }), default: '100', doc: 'Failed logins of one address in 30 minutes; then it has to wait.' },
+  'svc.access.signature.max-skew': { type: duration({ min: '0s', max: '24h' }), default: '300s', doc: "How far a signed request's date may be from the server's clock; 0s does not look at it." },
+  'svc.access.throttle.anonymous': { type: integer({ min: 1, max: 1_000_000_000 }), default: '2048', doc: 'Requests a minute of one address without a valid credential.' },
+  'svc.access.throttle.user': { type: integer({ min: 1, max: 1_000_000_000 }), default: '4096', doc: 'Requests a minute of one user.' },
+  'svc.access.audit.retention-days': { type: integer({ min: 1, max: 36_500 }), default: '180', doc: 'Days that rows of the audit logs are kept.' },
+  'svc.access.api-url': { type: text, default: 'http://127.0.0.1:8090', doc: 'Content platform that svc access-server makes the namespaces of organizations on.' },
+  'svc.access.token-file': { type: text, default: '', doc: 'File with the personal token for that. Empty: admin-token in svc.data.dir.' },
   'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL and of the administrator's token." },
   'svc.database.url': { type: text, default: '', doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.', isSecret: true },
   'svc.database.pool-size': { type: integer({ min: 2, max: 1000 }), default: '10', doc: 'Connections of the main pool; about 30 more serve lists, writes and changes.' },
@@ -18,8 +28,10 @@ export const optionTable = {
   'svc.plugins.reload': { type: trueOrFalse, default: 'true', doc: 'Start a plugin anew when its files change; another version always is.' },
   'svc.plugins.host-url': { type: text, default: '', doc: 'URL of this process for API servers elsewhere, where plugins run. Empty: http://<svc.server.host>:<port>.' },
   'svc.security.initial-admin-token': { type: text, default: '', doc: 'Personal token (pat_...) of the administrator. Empty: one is made.', isSecret: true },
-  'svc.security.initial-admin-password': { type: text, default: '', doc: 'Password of the first administrator.', isSecret: true, isForLater: true },
-  'svc.security.basic-auth.disabled': { type: trueOrFalse, default: 'true', doc: 'Refuse Authorization: Basic.', isForLater: true },
+  'svc.security.initial-admin-password': { type: text, default: '', doc: 'Password of the first administrator. Empty: one is made.', isSecret: true },
+  'svc.security.key': { type: text, default: '', doc: 'Keys that seal stored secrets, separated by commas, each 64 hexadecimal digits; the first seals.', isSecret: true },
+  'svc.security.key-file': { type: text, default: '', doc: 'File with them, one a line. Empty: secret-key in svc.data.dir, made at the first start.' },
+  'svc.security.basic-auth.disabled': { type: trueOrFalse, default: 'true', doc: 'Refuse Authorization: Basic.' },
   'svc.api.max-page-size': { type: integer({ min: 1, max: 10_000 }), default: '1000', doc: 'Largest size of a page of a list; above it is clamped, with a warning.' },
   'svc.api.max-chunk-size': { type: integer({ min: 1, max: 100_000 }), default: '10000', doc: 'Most objects one chunk (limit) of a list holds.' },
   'svc.api.exact-total-limit': { type: integer({ min: 1, max: 1_000_000_000 }), default: '10000', doc: 'Matches counted exactly in a list with selectors.' },
@@ -28,6 +40,7 @@ export const optionTable = {
   'svc.storage.log-max-size': { type: size({ min: '1MiB', max: '1024TiB' }), default: '1GiB', doc: 'History of changes is cut to this size, whatever its age.' },
   'svc.storage.log-min-age': { type: duration({ min: '10m' }), default: '10m', doc: 'History of changes younger than this is kept.' },
   'svc.http.cors.allowed-origins': { type: listOf(origin), default: '', doc: 'Origins whose pages may call the API.' },
+  'svc.http.trusted-proxies': { type: listOf(addressRange), default: '', doc: 'Addresses of proxies, such as 10.0.0.0/8, whose X-Forwarded- headers are believed.' },
   'svc.http.max-connections': { type: integer({ min: 1, max: 1_000_000 }), default: '10000', doc: 'Open connections; one beyond is answered a probe and nothing else.' },
   'svc.http.max-connections-per-address': { type: integer({ min: 0, max: 1_000_000 }), default: '0', doc: 'Open connections of one address; 0 is no limit, as behind a proxy all have its own.' },
   'svc.http.max-requests-per-connection': { type: integer({ min: 0, max: 1_000_000_000 }), default: '0', doc: 'Requests after which a connection is closed; 0 is no limit.' },

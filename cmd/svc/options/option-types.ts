@@ -1,3 +1,4 @@
+import { isAddressRange } from '#pkg/http/index';
 import type { OptionType } from './option.ts';
 
 const millisecondsOf: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -64,6 +65,12 @@ export const origin: OptionType<string> = {
   label: 'origin',
   expected: 'an origin, such as https://console.example.com',
   parse: (value) => (URL.canParse(value) && new URL(value).origin === value ? value : undefined),
+};
+
+export const addressRange: OptionType<string> = {
+  label: 'range',
+  expected: 'an address or a range of addresses, such as 10.0.0.0/8',
+  parse: (value) => (isAddressRange(value) ? value : undefined),
 };
 
 function parseQuantity(value: string, units: Readonly<Record<string, number>>): number | undefined {

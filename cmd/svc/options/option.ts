@@ -16,8 +16,6 @@ export interface Option<T> {
   readonly doc: string;
   /** Its value is never shown, not even where it is malformed. */
   readonly isSecret?: boolean;
-  /** Understood already, and without effect in this release. */
-  readonly isForLater?: boolean;
 }
 
 /** The value an option has: that of its type, or undefined where its default is ''. */

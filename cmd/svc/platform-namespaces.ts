@@ -1,0 +1,93 @@
+import { isStatusError, type AnyObject, type Client, type Model, type ObjectKey, type ResourceType } from '#pkg/apimachinery/index';
+import { builtinModels, defaultNamespace, definitionType, eventType, isDefinition, isEstablished, modelFromDefinition, namespaceModel, rbacGroup, roleBindingType, type RoleBinding } from '#pkg/apis/index';
+import { namespaceOf, type Namespaces } from '#pkg/access/index';
+
+const namespaceType: ResourceType = { group: '', version: 'v1', kind: namespaceModel.names.kind, plural: namespaceModel.names.plural, namespaced: false, hasStatusSubresource: true };
+/** What a role of an organization is in its namespace: ClusterRoles by roles. */
+const rolesOf = { OrgAdmin: 'admin', OrgUser: 'edit', OrgAuditor: 'view' } as const;
+const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = { OrgAdmin: 'svc:org-admins', OrgUser: 'svc:org-users', OrgAuditor: 'svc:org-auditors' };
+const timeoutMs = 5_000;
+
+/** Namespaces of organizations, through the platform's own API. */
+export class PlatformNamespaces implements Namespaces {
+  readonly #client: Client;
+
+  /** May do everything; closed later than whatever uses this. */
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async ensure({ id, name }: { id: string; name: string }): Promise<void> {
+    const namespace = namespaceOf(id)!;
+    const annotations = { 'svc.run/organization': name };
+    if (namespace !== defaultNamespace) await this.#createUnlessThere(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, annotations } });
+    for (const [role, clusterRole] of Object.entries(rolesOf)) await this.#createUnlessThere(roleBindingType, bindingOf(id, namespace, role as keyof typeof rolesOf, clusterRole));
+  }
+
+  async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
+    const namespace = namespaceOf(id)!;
+    for (const type of await this.#namespacedTypes()) if (await this.#holds(namespace, type)) return 'in use';
+    try {
+      await this.#client.delete(namespaceType, { namespace: '', name: namespace }, timed());
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error;
+    }
+    return 'removed';
+  }
+
+  async #createUnlessThere<T extends AnyObject>(type: ResourceType<T>, object: T): Promise<void> {
+    try {
+      await this.#client.create(type, object, timed());
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error;
+      const present = await this.#client.get(type, keyOf(object), timed());
+      // It will be gone soon, and with it what is in it.
+      if (present.metadata.deletionTimestamp !== undefined) throw new Error(`${type.kind} ${present.metadata.name} is being deleted`, { cause: error });
+    }
+  }
+
+  async #namespacedTypes(): Promise<ResourceType[]> {
+    const { items } = await this.#client.list(definitionType, timed());
+    const models = [...builtinModels, ...items.filter((each) => isDefinition(each) && isEstablished(each)).map((each) => modelFromDefinition(each))];
+    return models.filter(({ scope }) => scope === 'Namespaced').flatMap(typeOf);
+  }
+
+  /** Is there anything a person made? Events go by themselves. */
+  async #holds(namespace: string, type: ResourceType): Promise<boolean> {
+    if (type.group === eventType.group && type.plural === eventType.plural) return false;
+    const isBinding = type.group === rbacGroup && type.plural === roleBindingType.plural;
+    const own = isBinding ? Object.values(bindingNames) : [];
+    try {
+      const { items } = await this.#client.list(type, { namespace, limit: own.length + 1, ...timed() });
+      return items.some(({ metadata }) => !own.includes(metadata.name ?? ''));
+    } catch (error) {
+      // The namespace, or the model meanwhile.
+      if (isStatusError(error, 'NotFound')) return false;
+      throw error;
+    }
+  }
+}
+
+function timed(): { signal: AbortSignal } {
+  return { signal: AbortSignal.timeout(timeoutMs) };
+}
+
+function keyOf({ metadata }: { metadata: { name?: string; namespace?: string } }): ObjectKey {
+  return { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+}
+
+function bindingOf(id: string, namespace: string, role: keyof typeof rolesOf, clusterRole: string): RoleBinding {
+  return {
+    apiVersion: `${rbacGroup}/v1`,
+    kind: 'RoleBinding',
+    metadata: { namespace, name: bindingNames[role] },
+    roleRef: { apiGroup: rbacGroup, kind: 'ClusterRole', name: clusterRole },
+    subjects: [{ kind: 'Group', apiGroup: rbacGroup, name: `org:${id}:${role}` }],
+  };
+}
+
+function typeOf({ group, names, scope, versions }: Model): ResourceType[] {
+  const version = versions.find(({ served }) => served);
+  if (version === undefined) return [];
+  return [{ group, version: version.name, kind: names.kind, plural: names.plural, namespaced: scope === 'Namespaced', hasStatusSubresource: version.subresources.status }];
+}

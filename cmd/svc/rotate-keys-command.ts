@@ -1,0 +1,40 @@
+import { rotateKeys, type AccessDatabase, type KeyRing, type RotationResult } from '#pkg/access/index';
+import { onDatabase } from './open-operator-database.ts';
+import { explained, openNeededSecrets } from './open-secrets.ts';
+import type { Options } from './options/option-table.ts';
+
+/** Seals every stored secret with a new key, or drops the old ones, and prints counts; 0 where all could be opened. Throws OperatorError. */
+export function rotate(options: Options, dropOld: boolean): Promise<number> {
+  return onDatabase(options, async (database) => {
+    const ring = await openNeededSecrets(database, options);
+    const result = await explained(run(database, ring, dropOld));
+    for (const line of describe(result, ring, dropOld)) process.stdout.write(`${line}\n`);
+    return result.unreadable === 0 ? 0 : 1;
+  });
+}
+
+async function run(database: AccessDatabase, ring: KeyRing, dropOld: boolean): Promise<RotationResult> {
+  const rotation = rotateKeys({ database, ring, dropOld });
+  for (;;) {
+    const { done, value } = await rotation.next();
+    if (done === true) return value;
+  }
+}
+
+function describe({ accessKeys, privateTokens, unreadable, isNewKey, dropped, old }: RotationResult, { file }: KeyRing, dropOld: boolean): string[] {
+  const lines = [`Sealed anew: ${count(accessKeys, 'access key')}, ${count(privateTokens, 'private token')}.`];
+  if (unreadable > 0) lines.push(`${count(unreadable, 'secret')} cannot be opened, and stays as it is with its key.`);
+  if (isNewKey) lines.push(`There is a new key in ${file!.path}.`);
+  if (!isNewKey && !dropOld && file !== undefined) lines.push(`No new key was made, as ${file.path} still holds old ones.`);
+  if (dropped > 0) lines.push(`${count(dropped, 'old key')} dropped from ${file!.path}.`);
+  if (unreadable === 0 && old > 0) lines.push(afterwards(file !== undefined, dropOld));
+  return lines;
+}
+
+function afterwards(isFile: boolean, dropOld: boolean): string {
+  if (isFile) return 'Nothing needs the old keys any more: svc rotate-keys --drop-old removes them.';
+  if (dropOld) return 'Nothing needs the old keys any more, and the database has forgotten them: set svc.security.key to the first key alone.';
+  return 'Nothing needs the old keys any more: run svc rotate-keys --drop-old, then set svc.security.key to the first key alone.';
+}
+
+const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;

@@ -1,0 +1,11 @@
+import type { AddressInfo } from 'node:net';
+
+/** What to type into a browser for a server that listens on this host. */
+export function urlOf(host: string, { port }: Pick<AddressInfo, 'port'>): string {
+  return `http://${visitable(host)}:${port}`;
+}
+
+function visitable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}

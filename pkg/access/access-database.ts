@@ -1,0 +1,42 @@
+import type { ClientBase, Pool } from 'pg';
+import type { Kysely } from 'kysely';
+import type { Database } from '#pkg/database/index';
+import type { AccessTables } from './tables.ts';
+
+const CONNECTIONS = 8;
+const TIMEOUT_MS = 10_000;
+/** An answer that has not come by then does not come: the other end of the connection is gone without a word. */
+const ANSWER_TIMEOUT_MS = 11_000;
+
+/** Where a statement runs: on any connection, or on that of a transaction. */
+export type Queryable = Pick<ClientBase, 'query'>;
+
+/** Schema `access` of the one database. */
+export class AccessDatabase {
+  /** For statements by name and for transactions; tables are written `access.users`. */
+  readonly pool: Pool;
+  /** For statements that are put together: lists with filters. */
+  readonly kysely: Kysely<AccessTables>;
+
+  /** The schema must be up to date. The connections are the database's to close. */
+  constructor(database: Database) {
+    this.pool = database.newPool({ name: 'access', max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS, queryTimeoutMs: ANSWER_TIMEOUT_MS });
+    this.kysely = database.kysely.withSchema('access').withTables<AccessTables>();
+  }
+
+  /** One transaction; what `work` throws undoes it. */
+  async transaction<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    let broken = true;
+    try {
+      await client.query('BEGIN');
+      const result = await work(client);
+      await client.query('COMMIT');
+      broken = false;
+      return result;
+    } finally {
+      // A connection whose transaction failed is closed, which rolls back.
+      client.release(broken);
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { startAccessTest, type AccessTest, type AccessTestParts } from '../../accesstest/start-access-test.ts';
+import { testCredential } from '../../accesstest/test-credential.ts';
+import type { Operation } from '../../http/operation.ts';
+import { registerKey } from '../../secrets/key-checks.ts';
+import { KeyRing } from '../../secrets/key-ring.ts';
+import { SecretBox } from '../../secrets/secret-box.ts';
+import { SecretKey } from '../../secrets/secret-key.ts';
+import { accessKeyOperations } from '../access-key-operations.ts';
+import { AccessKeys, type AccessKeySettings } from '../access-keys.ts';
+import { signatureCredentials } from '../signature-credentials.ts';
+import { SignatureVerifier } from '../signature-verifier.ts';
+
+export interface KeyTest extends AccessTest {
+  readonly userId: string;
+  /** One more key of the user's; what is left out is its default. */
+  readonly addKey: (settings?: Partial<AccessKeySettings>) => Promise<TestKey>;
+}
+
+export interface TestKey {
+  keyId: string;
+  secret: string;
+}
+
+export interface KeyTestOptions {
+  maxSkewMs?: number;
+  trustedProxies?: readonly string[];
+  operations?: readonly Operation[];
+}
+
+/** The real AccessServer with access keys, on which `Authorization: Bearer <user id>` is believed too; and a user. */
+export async function startKeyTest({ maxSkewMs, trustedProxies = [], operations = [] }: KeyTestOptions = {}): Promise<KeyTest> {
+  const key = SecretKey.generate();
+  const secrets = new SecretBox(new KeyRing([key]));
+  const keysOf = ({ access, audit }: AccessTestParts): AccessKeys => new AccessKeys({ database: access, secrets, audit });
+  const server = await startAccessTest({
+    trustedProxies,
+    credentials: ({ access, audit, log }) => [...signatureCredentials(new SignatureVerifier({ database: access, secrets, audit, log, ...(maxSkewMs === undefined ? {} : { maxSkewMs }) })), testCredential],
+    operations: (parts) => [...accessKeyOperations(keysOf(parts)), ...operations],
+  });
+  await registerKey(server.access.pool, key);
+  const userId = await server.addUser({ username: 'mia' });
+  const keys = keysOf(server);
+  return {
+    ...server,
+    userId,
+    addKey: async (settings = {}) => {
+      const created = await keys.create({ actor: { id: userId, username: 'mia' } }, { ipGroup: ['*'], isActive: true, ...settings });
+      if (created === undefined) throw new Error('the user has as many keys as may be');
+      return { keyId: created.key.id, secret: created.secret };
+    },
+  };
+}

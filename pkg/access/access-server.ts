@@ -1,0 +1,122 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Registry as MetricsRegistry } from 'prom-client';
+import { newServiceUnavailable } from '#pkg/apimachinery/index';
+import {
+  chain,
+  expressHandler,
+  findEndpointGroup,
+  healthEndpoints,
+  HttpServer,
+  withLogging,
+  withMetrics,
+  withRequestId,
+  withSecurityHeaders,
+  withTimeout,
+  type Handler,
+  type HealthCheck,
+  type HttpServerOptions,
+  type TrustedProxies,
+} from '#pkg/http/index';
+import { challengesOf, authenticate } from './http/authenticate.ts';
+import { newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
+import { AccessRequest } from './http/access-request.ts';
+import type { Credential } from './http/credential.ts';
+import { operationHandler } from './http/operation-handler.ts';
+import { OperationTable } from './http/operation-table.ts';
+import type { Operation } from './http/operation.ts';
+import { withAccessErrors } from './http/with-access-errors.ts';
+import { errorPage } from './pages/error-page.ts';
+import { isAdministrator } from './principals/caller.ts';
+import type { Principals } from './principals/principals.ts';
+import type { Throttle } from './throttle/throttle.ts';
+
+export interface AccessServerOptions extends Pick<HttpServerOptions, 'tls' | 'limits'> {
+  svcVersion: string;
+  log: Logger;
+  metrics: MetricsRegistry;
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** For an answer to begin. Default 30 s. */
+  requestTimeoutMs?: number;
+  /** From here on a request is logged as slow. Default 1 s. */
+  slowRequestMs?: number;
+}
+
+export interface AccessParts {
+  /** In the order in which they decide. */
+  credentials: readonly Credential[];
+  principals: Principals;
+  /** Of the API and of the pages. */
+  operations: readonly Operation[];
+  throttle: Throttle;
+  proxies: TrustedProxies;
+  /** What must hold before requests are sent here. */
+  readyz: readonly HealthCheck[];
+}
+
+/** The access management service over HTTP. It may listen before it can serve: until `serve` is called it is alive, not ready, and answers 503. */
+export class AccessServer {
+  readonly #options: AccessServerOptions;
+  readonly #server: HttpServer;
+  #handler: Handler;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: AccessServerOptions) {
+    this.#options = options;
+    const { svcVersion, log, metrics, tls, limits } = options;
+    const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
+    const probes = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+    const endpoints = expressHandler(probes);
+    const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
+    this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, isProbe: (path) => path === '/livez' || path === '/readyz', ...(tls === undefined ? {} : { tls }), ...(limits === undefined ? {} : { limits }) });
+  }
+
+  /** Resolves when connections are accepted. */
+  listen(): Promise<AddressInfo> {
+    const { host, port } = this.#options;
+    return this.#server.listen({ host, port });
+  }
+
+  serve({ credentials, principals, operations, throttle, proxies, readyz }: AccessParts): void {
+    const { svcVersion, log, metrics, tls, requestTimeoutMs, slowRequestMs } = this.#options;
+    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
+    const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
+    const healthHandler = expressHandler(health);
+    const administratorsOnly: Handler = async (context) => {
+      const caller = await authenticate(new AccessRequest(context, proxies), { credentials, principals });
+      if (caller === undefined) throw newNotAuthenticated();
+      if (!isAdministrator(caller)) throw newPermissionDenied();
+      await healthHandler(context);
+    };
+    const operationsHandler = operationHandler({ operations: new OperationTable(operations), throttle, proxies, credentials, principals });
+    const dispatch: Handler = (context) => {
+      const group = findEndpointGroup(health, context.info.path);
+      if (group === undefined) return operationsHandler(context);
+      return group.isOpen === true ? healthHandler(context) : administratorsOnly(context);
+    };
+    this.#handler = chain(
+      [
+        withRequestId(),
+        withSecurityHeaders(),
+        withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
+        withMetrics({ registry: metrics, scheme: tls === undefined ? 'http' : 'https' }),
+        withAccessErrors(challengesOf(credentials), errorPage),
+        withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
+      ],
+      dispatch,
+    );
+  }
+
+  /**
+   * Is not ready for `delayMs` (default 0) and serves all the same, so that load balancers notice; then accepts no more, and waits for requests under way,
+   * at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
+   */
+  stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
+    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.#server.close({ drainTimeoutMs }));
+    return this.#stopping;
+  }
+}

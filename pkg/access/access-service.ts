@@ -1,0 +1,179 @@
+import type { Logger } from 'pino';
+import type { Database } from '#pkg/database/index';
+import type { EndpointGroup, HealthCheck, TrustedProxies } from '#pkg/http/index';
+import type { RequestAuthenticator, TokenAuthenticator } from '#pkg/identity/index';
+import { AccessDatabase } from './access-database.ts';
+import type { AccessParts } from './access-server.ts';
+import { accessKeyOperations } from './access-keys/access-key-operations.ts';
+import { AccessKeys } from './access-keys/access-keys.ts';
+import { signatureCredentials } from './access-keys/signature-credentials.ts';
+import { SignatureVerifier } from './access-keys/signature-verifier.ts';
+import { auditOperations } from './audit/audit-operations.ts';
+import { Audit } from './audit/audit.ts';
+import { BasicAuthenticator } from './basic/basic-authenticator.ts';
+import { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
+import type { Operation } from './http/operation.ts';
+import { loginOperations } from './login/login-operations.ts';
+import { LoginService } from './login/login-service.ts';
+import { AccessMaintenance } from './maintenance/access-maintenance.ts';
+import { referenceOperations } from './openapi/reference-operations.ts';
+import type { Namespaces } from './orgs/namespaces.ts';
+import { orgOperations } from './orgs/org-operations.ts';
+import { OrgNamespaces } from './orgs/org-namespaces.ts';
+import { Organizations } from './orgs/organizations.ts';
+import { pageOperations } from './pages/page-operations.ts';
+import { PasswordHasher } from './passwords/password-hasher.ts';
+import { PersonalTokenAuthenticator } from './personal-tokens/personal-token-authenticator.ts';
+import { PersonalTokens, type TokenRoles } from './personal-tokens/personal-tokens.ts';
+import { platformAuthenticator } from './personal-tokens/platform-authenticator.ts';
+import { personalTokenDocument } from './personal-tokens/token-document.ts';
+import { personalTokenEndpoints } from './personal-tokens/token-endpoints.ts';
+import { TokenStore } from './personal-tokens/token-store.ts';
+import { TokenUses } from './personal-tokens/token-uses.ts';
+import { Principals } from './principals/principals.ts';
+import { privateTokenCredential } from './private-tokens/private-token-credential.ts';
+import { PrivateTokens } from './private-tokens/private-tokens.ts';
+import { roleOperations } from './roles/role-operations.ts';
+import type { KeyRing } from './secrets/key-ring.ts';
+import { SecretBox } from './secrets/secret-box.ts';
+import { sessionAuthenticator } from './sessions/session-authenticator.ts';
+import { sessionOperations } from './sessions/session-operations.ts';
+import { Sessions } from './sessions/sessions.ts';
+import { SharedThrottle } from './throttle/shared-throttle.ts';
+import { OwnProfile } from './users/own-profile.ts';
+import { userOperations } from './users/user-operations.ts';
+import { Users } from './users/users.ts';
+
+export interface AccessSettings {
+  /** Of a Bearer token. */
+  tokenTtlMs: number;
+  /** Without a request, until a session ends. */
+  sessionIdleMs: number;
+  /** Failed logins of one address in half an hour. */
+  loginIpLimit: number;
+  /** Of the date of a signed request; 0: any. */
+  signatureSkewMs: number;
+  /** Requests a minute. */
+  throttle: { anonymous: number; user: number };
+  auditRetentionDays: number;
+}
+
+export interface AccessServiceOptions {
+  /** Schema `access` is up to date; it stays its owner's to close. */
+  database: Database;
+  log: Logger;
+  svcVersion: string;
+  settings: AccessSettings;
+  /** Fits the database. */
+  keys: KeyRing;
+  proxies: TrustedProxies;
+  /** The content platform's, where organizations have their namespaces and personal tokens their roles. */
+  platform: { namespaces: Namespaces; roles: TokenRoles };
+}
+
+/** Everything that access management does, whoever serves it: its own server, and the content platform, which knows the same people. */
+export class AccessService {
+  readonly #options: AccessServiceOptions;
+  readonly #database: AccessDatabase;
+  readonly #sessions: Sessions;
+  readonly #login: LoginService;
+  readonly #tokenStore: TokenStore;
+  readonly #tokenUses: TokenUses;
+  readonly #personalTokens: PersonalTokens;
+  readonly #orgNamespaces: OrgNamespaces;
+  readonly #maintenance: AccessMaintenance;
+  /** For AccessServer. */
+  readonly parts: AccessParts;
+
+  constructor(options: AccessServiceOptions) {
+    const { database: all, log, settings, keys, proxies, platform, svcVersion } = options;
+    this.#options = options;
+    const database = new AccessDatabase(all);
+    const audit = new Audit(database);
+    const hasher = new PasswordHasher();
+    const secrets = new SecretBox(keys);
+    const users = new Users(database);
+    const organizations = new Organizations(database);
+    const bearerTokens = new BearerTokens({ database, audit, ttlSeconds: settings.tokenTtlMs / 1000 });
+    const accessKeys = new AccessKeys({ database, secrets, audit });
+    const privateTokens = new PrivateTokens({ database, box: secrets, audit });
+    const verifier = new SignatureVerifier({ database, secrets, audit, log, maxSkewMs: settings.signatureSkewMs });
+    this.#database = database;
+    this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000 });
+    this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
+    this.#tokenStore = new TokenStore(all);
+    this.#tokenUses = new TokenUses({ database, audit, log });
+    this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles });
+    this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
+    this.#maintenance = new AccessMaintenance({ database, log, auditRetentionDays: settings.auditRetentionDays });
+    const sessions = this.#sessions;
+    const login = this.#login;
+    const profileParts = { database, audit, users, hasher, sessions, bearerTokens, login };
+    const described: Operation[] = [
+      ...loginOperations({ login, bearerTokens, users }),
+      ...userOperations({ ...profileParts, organizations }),
+      ...orgOperations({ database, audit, organizations, namespaces: this.#orgNamespaces }),
+      ...roleOperations({ database, audit, users, organizations }),
+      ...accessKeyOperations(accessKeys),
+      ...sessionOperations({ database, audit, sessions }),
+      ...auditOperations({ database, organizations }),
+    ];
+    this.parts = {
+      credentials: [...signatureCredentials(verifier), privateTokenCredential({ tokens: privateTokens, audit }), bearerTokens.credential, sessions.credential],
+      principals: new Principals(database),
+      operations: [
+        ...described,
+        ...referenceOperations(described, { svcVersion }),
+        ...pageOperations({ database, audit, login, sessions, profile: new OwnProfile(profileParts), accessKeys, personalTokens: this.#personalTokens }),
+      ],
+      throttle: new SharedThrottle({ database, log, anonymous: settings.throttle.anonymous, user: settings.throttle.user }),
+      proxies,
+      readyz: [this.databaseCheck],
+    };
+  }
+
+  get databaseCheck(): HealthCheck {
+    return { name: 'access database', check: async () => void (await this.#database.pool.query('SELECT 1')) };
+  }
+
+  /** Whose a personal token is, for whoever asks on behalf of somebody else. */
+  get platformTokens(): TokenAuthenticator {
+    return new PersonalTokenAuthenticator(this.#tokenStore, this.#tokenUses);
+  }
+
+  /** Who asks on the content platform: by personal token, by session, and by password where that is switched on. */
+  platformAuthenticator({ basic, allowedOrigins, countLookups = (tokens) => tokens }: PlatformAuthenticatorOptions): RequestAuthenticator {
+    const { proxies } = this.#options;
+    return platformAuthenticator({
+      tokens: new PersonalTokenAuthenticator(countLookups(this.#tokenStore), this.#tokenUses),
+      ...(basic ? { basic: new BasicAuthenticator({ database: this.#database, login: this.#login, proxies }) } : {}),
+      sessions: sessionAuthenticator({ sessions: this.#sessions, proxies, allowedOrigins }),
+      proxies,
+    });
+  }
+
+  /** Personal tokens as the content platform serves them to their owners, and what its reference says of them. */
+  get personalTokenEndpoints(): { endpoints: EndpointGroup; documents: readonly [typeof personalTokenDocument] } {
+    return { endpoints: personalTokenEndpoints({ tokens: this.#personalTokens, proxies: this.#options.proxies }), documents: [personalTokenDocument] };
+  }
+
+  /** Begins what goes on by itself: namespaces of organizations, and the removal of what has expired. */
+  start(): void {
+    this.#orgNamespaces.start();
+    this.#maintenance.start();
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#orgNamespaces.stop(), this.#maintenance.stop(), this.#tokenUses.stop()]);
+  }
+}
+
+export interface PlatformAuthenticatorOptions {
+  /** Is `Authorization: Basic` taken? */
+  basic: boolean;
+  /** Pages elsewhere that may act for their visitor. */
+  allowedOrigins: ReadonlySet<string>;
+  /** Looks on. Default: nobody does. */
+  countLookups?: (tokens: Pick<TokenStore, 'findOwner'>) => Pick<TokenStore, 'findOwner'>;
+}

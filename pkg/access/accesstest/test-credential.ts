@@ -1,0 +1,15 @@
+import { newAuthenticationFailed } from '../http/access-error.ts';
+import { valueOfScheme } from '../http/authenticate.ts';
+import type { Credential } from '../http/credential.ts';
+
+/** `Authorization: Bearer <user id>`, believed as it is: for tests of what is behind the door. */
+export const testCredential: Credential = {
+  scheme: 'bearer',
+  challenge: 'Bearer realm="api"',
+  authenticate: async (request) => {
+    const userId = valueOfScheme(request, 'bearer');
+    if (userId === undefined) return undefined;
+    if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(userId)) throw newAuthenticationFailed();
+    return { userId };
+  },
+};

@@ -1,0 +1,40 @@
+import { randomInt } from 'node:crypto';
+import { checkPasswordRules } from '../passwords/check-password-rules.ts';
+import { readSecretFile, writeSecretFile } from './secret-file.ts';
+
+/** Without those that are easily taken for others: 24 of these 56 are 139 bits. */
+const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnpqrstuvwxyz';
+const LENGTH = 24;
+
+/** `svc.security.initial-admin-password` breaks the rules; the message is one sentence for the operator, without the password. */
+export class InitialPasswordError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`svc.security.initial-admin-password cannot be used: ${problems.join(' ')}`);
+    this.name = 'InitialPasswordError';
+  }
+}
+
+/**
+ * The password that the file holds from now on: the given one, else the one that is there (of a start that was ended, or of a database that is gone),
+ * else a random one.
+ */
+export async function choosePassword({ file, initial, username }: { file: string; initial: string | undefined; username: string }): Promise<string> {
+  const kept = await readSecretFile(file);
+  if (initial === undefined) {
+    if (kept !== undefined && problemsOf(kept, username).length === 0) return kept;
+    return written(file, Array.from({ length: LENGTH }, () => alphabet[randomInt(alphabet.length)]).join(''));
+  }
+  const problems = problemsOf(initial, username);
+  if (problems.length > 0) throw new InitialPasswordError(problems);
+  return kept === initial ? initial : written(file, initial);
+}
+
+/** A line of a file can hold it, and a form's field. */
+function problemsOf(password: string, username: string): string[] {
+  return /\p{Cc}/u.test(password) ? ['It holds a control character.'] : checkPasswordRules(password, { username });
+}
+
+async function written(file: string, password: string): Promise<string> {
+  await writeSecretFile(file, password);
+  return password;
+}

@@ -1,0 +1,20 @@
+import { isUtf8 } from 'node:buffer';
+
+export interface BasicCredentials {
+  username: string;
+  password: string;
+}
+
+const form = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+/** What `Authorization: Basic` holds, in UTF-8; undefined for what is malformed. Source: RFC 7617. */
+export function readBasicCredentials(header: string): BasicCredentials | undefined {
+  const encoded = form.exec(header)?.[1];
+  if (encoded === undefined) return undefined;
+  const bytes = Buffer.from(encoded, 'base64');
+  if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString('utf8');
+  // The first colon ends the name; control characters are in neither.
+  const colon = text.indexOf(':');
+  return colon === -1 || /\p{Cc}/u.test(text) ? undefined : { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}

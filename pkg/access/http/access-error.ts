@@ -1,0 +1,47 @@
+import type { JsonValue } from '#pkg/apimachinery/index';
+
+/** A refusal with its answer. In three dialects, as the clients know them: `{detail, code}`, `{field: [texts]}`, and of logins `{error, msg}`. */
+export class AccessError extends Error {
+  readonly status: number;
+  readonly body: JsonValue;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: JsonValue, headers: Readonly<Record<string, string>> = {}) {
+    super(`the answer is ${status}`);
+    this.name = 'AccessError';
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+export function isAccessError(error: unknown): error is AccessError {
+  return error instanceof AccessError;
+}
+
+export function newDetail(status: number, code: string, detail: string, headers?: Readonly<Record<string, string>>): AccessError {
+  return new AccessError(status, { detail, code }, headers);
+}
+
+/** What was sent is no use: texts by field; what concerns no field is under `non_field_errors`. */
+export function newFieldErrors(fields: Readonly<Record<string, readonly string[]>>): AccessError {
+  return new AccessError(400, Object.fromEntries(Object.entries(fields).map(([name, texts]) => [name, [...texts]])));
+}
+
+export const newParseError = (detail: string): AccessError => newDetail(400, 'parse_error', detail);
+/** Nothing that is understood was presented. */
+export const newNotAuthenticated = (): AccessError => newDetail(401, 'not_authenticated', 'Authentication credentials were not provided.');
+/** One of our credentials was presented, and is wrong; never says how. */
+export const newAuthenticationFailed = (): AccessError => newDetail(401, 'authentication_failed', 'The credential is not valid.');
+export const newPermissionDenied = (detail = 'You do not have permission to perform this action.'): AccessError => newDetail(403, 'permission_denied', detail);
+export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', 'CSRF token missing or incorrect.');
+export const newNotFound = (detail = 'Not found.'): AccessError => newDetail(404, 'not_found', detail);
+export const newOrgNotFound = (): AccessError => newDetail(404, 'org_not_found', 'There is no such organization.');
+export const newConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);
+export const newThrottled = (seconds: number): AccessError =>
+  newDetail(429, 'throttled', `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`, { 'Retry-After': String(seconds) });
+export const newUnavailable = (): AccessError => newDetail(503, 'unavailable', 'The service cannot answer at the moment.', { 'Retry-After': '1' });
+
+export function newMethodNotAllowed(method: string, allowed: readonly string[]): AccessError {
+  return newDetail(405, 'method_not_allowed', `Method "${method}" not allowed.`, { Allow: allowed.join(', ') });
+}

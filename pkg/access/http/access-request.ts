@@ -1,0 +1,101 @@
+import { decodeJson, isJsonObject, isStatusError, type JsonObject } from '#pkg/apimachinery/index';
+import { readBody, type RequestContext, type TrustedProxies } from '#pkg/http/index';
+import { AccessError, newDetail, newFieldErrors, newParseError } from './access-error.ts';
+import { readCookies } from './cookies.ts';
+
+const bodyLimit = 1024 * 1024;
+const maxFields = 1000;
+
+/** A request as credentials and operations read it. */
+export class AccessRequest {
+  readonly context: RequestContext;
+  /** Path and query as they were sent: what a signature covers. */
+  readonly target: string;
+  /** The client's, behind trusted proxies too. */
+  readonly address: string;
+  /** `http://127.0.0.1:8091`, as the client sees this service. */
+  readonly origin: string;
+  readonly cookies: ReadonlyMap<string, string>;
+  #body: Promise<Buffer> | undefined;
+
+  constructor(context: RequestContext, proxies: TrustedProxies) {
+    this.context = context;
+    this.target = context.request.url ?? '';
+    this.address = proxies.addressOf(context.request);
+    this.origin = proxies.originOf(context.request);
+    this.cookies = readCookies(context.request.headers.cookie);
+  }
+
+  get method(): string {
+    return this.context.request.method ?? '';
+  }
+
+  /** Of the first value; '' where there is none, or where it was sent several times and means nothing then. */
+  header(name: string): string {
+    const value = this.context.request.headers[name];
+    return typeof value === 'string' ? value : (value?.join(', ') ?? '');
+  }
+
+  get userAgent(): string {
+    return this.header('user-agent').slice(0, 254);
+  }
+
+  get isSecure(): boolean {
+    return this.origin.startsWith('https:');
+  }
+
+  /** The raw body, at most 1 MiB; may be asked for again. */
+  body(): Promise<Buffer> {
+    this.#body ??= readBody(this.context, { limit: bodyLimit });
+    return this.#body;
+  }
+
+  /**
+   * What was sent, by name: a JSON object, or the fields of a form (urlencoded or multipart), all texts, of several of one name the last.
+   * Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no object, and 415 for another type of body.
+   */
+  async fields(): Promise<JsonObject> {
+    const bytes = await this.body();
+    const type = this.header('content-type');
+    const essence = type.split(';', 1)[0]!.trim().toLowerCase();
+    if (bytes.length === 0) return {};
+    if (essence === '' || essence === 'application/json' || essence.endsWith('+json')) return jsonFields(bytes);
+    if (essence === 'application/x-www-form-urlencoded') return formFields(new URLSearchParams(bytes.toString('utf8')));
+    if (essence === 'multipart/form-data') return formFields(await readMultipart(bytes, type));
+    throw newDetail(415, 'unsupported_media_type', 'Send application/json, application/x-www-form-urlencoded or multipart/form-data.');
+  }
+}
+
+function jsonFields(bytes: Buffer): JsonObject {
+  let value;
+  try {
+    ({ value } = decodeJson(bytes));
+  } catch (error) {
+    if (!isStatusError(error)) throw error;
+    throw error.code === 413 ? newDetail(413, 'too_large', error.message) : newParseError(error.message);
+  }
+  if (!isJsonObject(value)) throw newFieldErrors({ non_field_errors: ['Invalid data. Expected an object.'] });
+  return value;
+}
+
+function formFields(entries: Iterable<[string, unknown]>): JsonObject {
+  const fields: JsonObject = Object.create(null) as JsonObject;
+  let count = 0;
+  for (const [name, value] of entries) {
+    count += 1;
+    if (count > maxFields) throw newParseError(`a form has at most ${maxFields} fields`);
+    if (typeof value !== 'string') throw newFieldErrors({ [name.slice(0, 100)]: ['Files are not accepted.'] });
+    if (/[\0\p{Cs}]/u.test(name + value)) throw newParseError('the texts of a form hold no U+0000 and no half characters');
+    fields[name] = value;
+  }
+  return { ...fields };
+}
+
+async function readMultipart(bytes: Buffer, type: string): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
+  } catch (error) {
+    if (error instanceof AccessError) throw error;
+    throw newParseError('the multipart body cannot be read');
+  }
+}

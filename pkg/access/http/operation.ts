@@ -1,0 +1,81 @@
+import type { JsonObject, JsonSchema, JsonValue } from '#pkg/apimachinery/index';
+import type { AnswerHeaders, PageFile } from '#pkg/http/index';
+import type { Caller } from '../principals/caller.ts';
+import type { AccessRequest } from './access-request.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** One request on its way to the code that answers it. */
+export interface OpenCall {
+  readonly request: AccessRequest;
+  /** Of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly caller: Caller | undefined;
+}
+
+export interface Call extends OpenCall {
+  readonly caller: Caller;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Default `application/json`. */
+  readonly contentType?: string;
+  readonly body?: string | Buffer;
+  /** Instead of `body`: sent at the client's pace, never whole in memory. */
+  readonly stream?: AsyncIterable<string>;
+  /** Instead of all others: a file that stays as it is, which a browser may keep. */
+  readonly file?: PageFile;
+  readonly headers?: AnswerHeaders;
+}
+
+/** What the reference says of an operation, beyond what can be seen of it. */
+export interface OperationDocument {
+  readonly summary: string;
+  readonly description?: string;
+  /** Users, Organizations, Roles, Authentication, Access keys, Audit. */
+  readonly tag: string;
+  /** Is the call made within an organization, which `X-SVC-ORG` or `oid` selects? */
+  readonly inOrganization?: boolean;
+  readonly query?: readonly { name: string; description: string; schema: JsonSchema }[];
+  readonly body?: JsonSchema;
+  /** Schema of the body by status, or null where there is none; what every operation may answer (401, 403, 429) is added. */
+  readonly responses: Readonly<Record<number, JsonSchema | null>>;
+}
+
+interface OperationBase {
+  readonly method: Method;
+  /** With its trailing slash, which clients may leave away: `/api/v1/users/users/{id}/`. */
+  readonly path: string;
+  readonly operationId: string;
+  /** Absent for pages, which are no part of the API. */
+  readonly document?: OperationDocument;
+}
+
+/** Anyone may ask; a wrong credential is 401 all the same. */
+export interface OpenOperation extends OperationBase {
+  readonly access: 'open';
+  /** Asks for no CSRF token of a session that comes along: it acts for nobody's (login), and the login page has a token of its own form. */
+  readonly checksForm?: boolean;
+  handle(call: OpenCall): Promise<Answer>;
+}
+
+/** Whoever has a credential may ask; what more it takes the operation looks at itself. */
+export interface UserOperation extends OperationBase {
+  readonly access: 'user';
+  handle(call: Call): Promise<Answer>;
+}
+
+export type Operation = OpenOperation | UserOperation;
+
+export function jsonAnswer(status: number, value: JsonValue | object, headers?: AnswerHeaders): Answer {
+  return { status, body: JSON.stringify(value), ...(headers === undefined ? {} : { headers }) };
+}
+
+export const noContent: Answer = { status: 204 };
+
+/** Fields of an object's schema, all of them there. */
+export function objectSchema(properties: Readonly<Record<string, JsonSchema>>, required: readonly string[] = Object.keys(properties)): JsonSchema {
+  return { type: 'object', properties: { ...properties } as JsonObject, required: [...required] } as JsonSchema;
+}

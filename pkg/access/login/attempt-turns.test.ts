@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import { AttemptTurns } from './attempt-turns.ts';
+
+/** An attempt that ends when the test says so. */
+function attempt(): { begun: boolean; end: (error?: Error) => void; work: () => Promise<string> } {
+  let end!: (error?: Error) => void;
+  const ended = new Promise<string>((resolve, reject) => {
+    end = (error) => (error === undefined ? resolve('done') : reject(error));
+  });
+  const one = {
+    begun: false,
+    end,
+    work: () => {
+      one.begun = true;
+      return ended;
+    },
+  };
+  return one;
+}
+
+const turn = (): Promise<void> => new Promise(setImmediate);
+
+test('attempts for one account follow each other, a failed one too; another account does not wait', async () => {
+  const turns = new AttemptTurns();
+  const [first, second, other] = [attempt(), attempt(), attempt()];
+  const results = [turns.run('mia', first.work), turns.run('mia', second.work), turns.run('ben', other.work)] as const;
+  await turn();
+  expect([first.begun, second.begun, other.begun]).toEqual([true, false, true]);
+  first.end(new Error('broken'));
+  await expect(results[0]).rejects.toThrow('broken');
+  await turn();
+  expect(second.begun).toBe(true);
+  second.end();
+  other.end();
+  expect(await Promise.all(results.slice(1))).toEqual(['done', 'done']);
+});
+
+test('who would be too many, of one account or in all, is refused at once, and has a place when others have left', async () => {
+  const turns = new AttemptTurns({ perAccount: 2, inAll: 3 });
+  const running = attempt();
+  const results = [turns.run('mia', running.work), turns.run('mia', running.work), turns.run('ben', running.work)];
+  await expect(turns.run('mia', running.work)).rejects.toThrow(TooManyPasswordsError);
+  await expect(turns.run('eve', running.work)).rejects.toThrow(TooManyPasswordsError);
+  running.end();
+  await Promise.all(results);
+  expect(await turns.run('mia', running.work)).toBe('done');
+});

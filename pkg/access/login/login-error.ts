@@ -1,0 +1,33 @@
+import { AccessError } from '../http/access-error.ts';
+
+/** Why somebody was not let in; of a user that is inactive or expired only who knows the password is told. */
+export type LoginFailure = 'password_failed' | 'block_login' | 'user_inactive' | 'user_expired';
+
+/** 400 `{error, msg}`, in the words that clients of logins know. */
+export class LoginError extends AccessError {
+  readonly reason: LoginFailure;
+
+  constructor(reason: LoginFailure, message: string) {
+    super(400, { error: reason, msg: message });
+    this.name = 'LoginError';
+    this.reason = reason;
+  }
+}
+
+export function newPasswordFailed({ left, minutes }: { left: number; minutes: number }): LoginError {
+  const lock = `locked for ${inMinutes(minutes)}`;
+  const rest = left === 0 ? `It is now ${lock}.` : `After ${left} more failed attempt${left === 1 ? '' : 's'} it is ${lock}.`;
+  return new LoginError('password_failed', `The username or password you entered is incorrect. ${rest}`);
+}
+
+/** It was right when it was looked at. */
+export const newPasswordChanged = (): LoginError => new LoginError('password_failed', 'The password was changed at this moment. Try again with the new one.');
+export const newAccountLocked = (minutes: number): LoginError =>
+  new LoginError('block_login', `This account is locked after too many failed logins. Try again in ${inMinutes(minutes)}, or ask an administrator to unlock it.`);
+export const newAddressLocked = (minutes: number): LoginError => new LoginError('block_login', `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`);
+export const newUserInactive = (): LoginError => new LoginError('user_inactive', 'This account is disabled. Ask an administrator.');
+export const newUserExpired = (): LoginError => new LoginError('user_expired', 'This account has expired. Ask an administrator.');
+
+function inMinutes(minutes: number): string {
+  return `${minutes} minute${minutes === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,152 @@
+import type { AccessDatabase } from '../access-database.ts';
+import type { Audit, LoginEntry } from '../audit/audit.ts';
+import { newThrottled } from '../http/access-error.ts';
+import type { PasswordHasher, Verdict } from '../passwords/password-hasher.ts';
+import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
+import { fold } from '../users/fold.ts';
+import { AttemptTurns } from './attempt-turns.ts';
+import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
+import { newAccountLocked, newAddressLocked, newPasswordFailed, newUserExpired, newUserInactive, type LoginError } from './login-error.ts';
+import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
+
+export interface LoginServiceOptions {
+  database: AccessDatabase;
+  audit: Audit;
+  hasher: Pick<PasswordHasher, 'verify' | 'hash'>;
+  /** Failures in a row that lock an account, each at most `lockSeconds` after the last. Default 7. */
+  accountLimit?: number;
+  /** Failures of one address (of IPv6: one /64) within `lockSeconds` that lock it. Default 100. */
+  addressLimit?: number;
+  /** Default 30 minutes. */
+  lockSeconds?: number;
+}
+
+export interface PasswordAttempt {
+  /** Or e-mail; in any case, spaces around it do not count. */
+  username: string;
+  password: string;
+  /** Of the client. */
+  address: string;
+}
+
+export interface LoginRequest extends PasswordAttempt {
+  userAgent: string;
+  type: LoginEntry['type'];
+}
+
+/** Who logged in, and with which password: when that is another one, nothing may be given out for it any more. */
+export interface Login {
+  id: string;
+  username: string;
+  /** As `BearerTokens.issue` and `Sessions.create` take it. */
+  passwordChanged: string;
+}
+
+/**
+ * The one place where passwords are tried. Whether there is such a user cannot be told: a stranger's name takes the same statements, the same work and the
+ * same counting as a wrong password. Every attempt that was looked at is a row of the audit.
+ */
+export class LoginService {
+  readonly #audit: Audit;
+  readonly #hasher: LoginServiceOptions['hasher'];
+  readonly #accounts: LoginAccounts;
+  readonly #failures: LoginFailures;
+  readonly #accountLimit: FailureLimit;
+  readonly #addressLimit: FailureLimit;
+  readonly #turns = new AttemptTurns();
+
+  constructor({ database, audit, hasher, accountLimit = 7, addressLimit = 100, lockSeconds = 1800 }: LoginServiceOptions) {
+    this.#audit = audit;
+    this.#hasher = hasher;
+    this.#accounts = new LoginAccounts(database);
+    this.#failures = new LoginFailures(database);
+    this.#accountLimit = { failures: accountLimit, seconds: lockSeconds, isExtended: true };
+    this.#addressLimit = { failures: addressLimit, seconds: lockSeconds, isExtended: false };
+  }
+
+  /** @throws LoginError 400 where the password is wrong or its user may not come in; AccessError 429 where more log in than passwords can be hashed */
+  login(request: LoginRequest): Promise<Login> {
+    return this.#inTurn(request, async (account, key) => {
+      const { refusal, rehash } = await this.#tryPassword(request, account, key);
+      if (refusal !== undefined) return this.#refuse(request, account, refusal);
+      if (!account!.is_active) return this.#refuse(request, account, newUserInactive());
+      if (account!.is_expired) return this.#refuse(request, account, newUserExpired());
+      return this.#letIn(request, account!, rehash);
+    });
+  }
+
+  /**
+   * Is it the password of this user, who is in already? Counts as a login does, so that nobody guesses from a session that was left open, but is none.
+   * Throws as a login does where there were too many, or too many at once.
+   */
+  confirmPassword(attempt: PasswordAttempt): Promise<boolean> {
+    return this.#inTurn(attempt, async (account, key) => {
+      const { refusal } = await this.#tryPassword(attempt, account, key);
+      if (refusal !== undefined && refusal.reason !== 'password_failed') throw refusal;
+      return refusal === undefined;
+    });
+  }
+
+  async #inTurn<T>({ username }: PasswordAttempt, work: (account: LoginAccount | undefined, key: string) => Promise<T>): Promise<T> {
+    const name = fold(username.trim());
+    const given = accountKey(name);
+    // A text that PostgreSQL may not take, and no user has, is looked up all the same, by its key.
+    const account = await this.#accounts.find(given === `user:${name}` ? name : given);
+    const key = account === undefined ? given : accountKey(account.username_key);
+    try {
+      return await this.#turns.run(key, () => work(account, key));
+    } catch (error) {
+      if (error instanceof TooManyPasswordsError) throw newThrottled(error.retryAfterSeconds);
+      throw error;
+    }
+  }
+
+  async #tryPassword({ address, password }: PasswordAttempt, account: LoginAccount | undefined, key: string): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
+    const from = addressKey(address);
+    const byAddress = await this.#failures.take(from, this.#addressLimit);
+    if (byAddress.isLocked) return { refusal: newAddressLocked(byAddress.minutes), rehash: false };
+    // Who goes on trying a locked account counts for the address all the same.
+    const byAccount = await this.#failures.take(key, this.#accountLimit);
+    if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), rehash: false };
+    const { ok, rehash = false } = await this.#verify(password, account, [key, from]);
+    if (!ok) return { refusal: newPasswordFailed({ left: byAccount.left, minutes: Math.ceil(this.#accountLimit.seconds / 60) }), rehash };
+    await this.#failures.giveBack(from);
+    await this.#failures.clear(key);
+    return { refusal: undefined, rehash };
+  }
+
+  /** An attempt that could not be looked at does not count. */
+  async #verify(password: string, account: LoginAccount | undefined, keys: readonly string[]): Promise<Verdict> {
+    try {
+      return await this.#hasher.verify(account?.password_hash ?? undefined, password);
+    } catch (error) {
+      for (const key of keys) await this.#failures.giveBack(key);
+      throw error;
+    }
+  }
+
+  async #letIn(request: LoginRequest, { id, username, password_hash: stored, password_changed: passwordChanged }: LoginAccount, rehash: boolean): Promise<Login> {
+    await this.#audit.login({ ...entryOf(request), username, userId: id, isSuccess: true });
+    await this.#accounts.wasHere(id);
+    if (rehash) await this.#rehash(id, stored!, request.password);
+    return { id, username, passwordChanged };
+  }
+
+  async #rehash(id: string, from: string, password: string): Promise<void> {
+    try {
+      await this.#accounts.rehash(id, { from, to: await this.#hasher.hash(password) });
+    } catch (error) {
+      // The next login will.
+      if (!(error instanceof TooManyPasswordsError)) throw error;
+    }
+  }
+
+  async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
+    await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
+    throw error;
+  }
+}
+
+function entryOf({ username, type, address, userAgent }: LoginRequest): Pick<LoginEntry, 'username' | 'type' | 'address' | 'userAgent'> {
+  return { username, type, address, userAgent };
+}

@@ -1,0 +1,92 @@
+import type { Log } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
+
+export interface AccessMaintenanceOptions {
+  database: AccessDatabase;
+  log: Log;
+  /** How long the audit is kept. Days, default 180. */
+  auditRetentionDays?: number;
+  /** From the end of one round to the next, give or take a tenth, so that replicas do not go in step. Default 5 minutes. */
+  everyMs?: number;
+  /** Rows that one statement deletes. Default 1000. */
+  batch?: number;
+}
+
+interface Cleaning {
+  table: string;
+  /** Which rows nobody needs any more; of the audit `$2` is how many days it is kept. */
+  isOver: string;
+  isAudit?: boolean;
+}
+
+const expired = (table: string): Cleaning => ({ table, isOver: 'expires < now()' });
+const outdated = (table: string): Cleaning => ({ table, isOver: 'datetime < now() - make_interval(days => $2)', isAudit: true });
+
+const cleanings: readonly Cleaning[] = [
+  expired('bearer_tokens'),
+  expired('sessions'),
+  expired('signature_uses'),
+  expired('login_failures'),
+  { table: 'throttles', isOver: "minute < now() - interval '2 minutes'" },
+  outdated('login_logs'),
+  outdated('operate_logs'),
+];
+
+/** Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries again. Any replica may do it, several at once. */
+export class AccessMaintenance {
+  readonly #options: Required<AccessMaintenanceOptions>;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #isRunning = false;
+  #isStopping = false;
+
+  constructor(options: AccessMaintenanceOptions) {
+    this.#options = { auditRetentionDays: 180, everyMs: 300_000, batch: 1000, ...options };
+  }
+
+  /** The first round comes after one interval. */
+  start(): void {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#schedule();
+  }
+
+  /** Ends the round under way after its statement, and resolves when it is over; no other follows. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+  }
+
+  /** One round, now. */
+  async clean(): Promise<void> {
+    const { database, batch, auditRetentionDays } = this.#options;
+    for (const { table, isOver, isAudit = false } of cleanings) {
+      const statement = {
+        name: `clean-${table}`,
+        // Locked, so that what changes meanwhile is looked at anew; what another replica is deleting is left to it.
+        text: `DELETE FROM access.${table} WHERE ctid = ANY (ARRAY(SELECT ctid FROM access.${table} WHERE ${isOver} LIMIT $1 FOR UPDATE SKIP LOCKED))`,
+        values: isAudit ? [batch, auditRetentionDays] : [batch],
+      };
+      while (!this.#isStopping && (await database.pool.query(statement)).rowCount === batch);
+    }
+  }
+
+  #schedule(): void {
+    const { everyMs } = this.#options;
+    this.#timer = setTimeout(() => {
+      this.#round = this.#runRound();
+    }, everyMs * (0.9 + Math.random() * 0.2));
+    this.#timer.unref();
+  }
+
+  async #runRound(): Promise<void> {
+    try {
+      await this.clean();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'Expired credentials and old audit rows could not be deleted; the next round tries again.');
+    }
+    if (this.#isRunning) this.#schedule();
+  }
+}

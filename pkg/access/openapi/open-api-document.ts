@@ -1,0 +1,92 @@
+import { STATUS_CODES } from 'node:http';
+import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
+import type { Operation, OperationDocument } from '../http/operation.ts';
+import { jsonContent, parameterReference, responseReference, securitySchemes, sharedParameters, sharedResponses, sharedSchemas } from './shared-components.ts';
+import { to2020Schema } from './to-2020-schema.ts';
+
+/** What a refusal looks like, unless an operation says otherwise. */
+const refusals: Readonly<Record<number, string>> = { 400: 'BadRequest', 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound', 409: 'Conflict', 413: 'TooLarge', 415: 'UnsupportedMediaType', 429: 'Throttled' };
+
+type Documented = Operation & { readonly document: OperationDocument };
+
+const about = `Users, organizations, and the credentials with which programs and people come in.
+
+- Every path is served with and without the slash at its end.
+- Times are RFC 3339 in UTC.
+- A list is a bare array of all there is, or, with \`limit\`, one page of it: \`{count, next, previous, results}\`.
+- What is read or written belongs to an organization where the operation takes \`X-SVC-ORG\`.`;
+
+/** The operations that have a document, as OpenAPI 3.1. */
+export function openApiDocument(operations: readonly Operation[], { svcVersion }: { svcVersion: string }): JsonObject {
+  const documented = operations.filter((operation): operation is Documented => operation.document !== undefined);
+  const paths: Record<string, JsonObject> = {};
+  for (const operation of documented) paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Access management', description: about, version: svcVersion },
+    servers: [{ url: '/' }],
+    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    tags: [...new Set(documented.map(({ document }) => document.tag))].map((name) => ({ name })),
+    paths,
+    components: { securitySchemes, schemas: sharedSchemas, responses: sharedResponses, parameters: sharedParameters },
+  };
+}
+
+function describe(operation: Documented): JsonObject {
+  const { operationId, access, document } = operation;
+  const { summary, description, tag, body } = document;
+  return {
+    operationId,
+    // Some write it as a sentence.
+    summary: summary.replace(/\.$/, ''),
+    ...(description === undefined ? {} : { description }),
+    tags: [tag],
+    ...(access === 'open' ? { security: [] } : {}),
+    parameters: parametersOf(operation),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: bodyContent(body) } }),
+    responses: responsesOf(operation),
+  };
+}
+
+function parametersOf({ method, path, access, document: { query = [], inOrganization } }: Documented): JsonObject[] {
+  const inPath = pathParameters(path).map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const inQuery = query.map(({ name, description, schema }) => ({ name, in: 'query', description, schema: to2020Schema(schema) }));
+  const organization = inOrganization === true ? [parameterReference('Organization'), parameterReference('OrganizationId')] : [];
+  const csrf = access === 'user' && method !== 'GET' ? [parameterReference('CsrfToken')] : [];
+  return [...inPath, ...inQuery, ...organization, ...csrf];
+}
+
+function pathParameters(path: string): string[] {
+  return Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1]!);
+}
+
+/** A form has texts alone: it is offered where nothing else is asked for. */
+function bodyContent(body: JsonSchema): JsonObject {
+  const schema = to2020Schema(body);
+  const isForm = Object.values(body.properties ?? {}).every(({ type }) => type === 'string');
+  return { ...jsonContent(schema), ...(isForm ? { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } } : {}) };
+}
+
+function responsesOf(operation: Documented): JsonObject {
+  const { access, path, document } = operation;
+  const { query = [], body, inOrganization = false, responses } = document;
+  const applies: Readonly<Record<number, boolean>> = {
+    400: body !== undefined || query.length > 0 || inOrganization,
+    401: true,
+    403: access === 'user',
+    404: pathParameters(path).length > 0 || inOrganization,
+    413: body !== undefined,
+    415: body !== undefined,
+    429: true,
+  };
+  const added = Object.keys(applies).filter((status) => applies[Number(status)]).map((status) => [status, responseOf(status, null)]);
+  const own = Object.entries(responses).map(([status, schema]) => [status, responseOf(status, schema)]);
+  // What an operation says itself, it knows better.
+  return { ...Object.fromEntries(added), ...Object.fromEntries(own), default: responseReference('Failure') } as JsonObject;
+}
+
+function responseOf(status: string, schema: JsonSchema | null): JsonObject {
+  const refusal = refusals[Number(status)];
+  if (schema === null && refusal !== undefined) return responseReference(refusal);
+  return { description: STATUS_CODES[status] ?? status, ...(schema === null ? {} : { content: jsonContent(to2020Schema(schema)) }) };
+}

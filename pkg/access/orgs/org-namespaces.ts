@@ -1,0 +1,148 @@
+import type { Logger } from 'pino';
+import { settledWithin } from '#pkg/database/index';
+import type { AccessDatabase, Queryable } from '../access-database.ts';
+import type { Namespaces } from './namespaces.ts';
+import { rootOrgId } from './organization.ts';
+
+export interface OrgNamespacesOptions {
+  database: AccessDatabase;
+  namespaces: Namespaces;
+  log: Logger;
+  /** Between two looks at what is left to do; default 5 s. */
+  intervalMs?: number;
+  /** So long a request waits for a namespace, and is answered without it then; default 5 s. */
+  patienceMs?: number;
+}
+
+/** What there is to a removal besides the namespace. */
+export interface Removal {
+  /** Throws where the organization must stay. */
+  check: (on: Queryable) => Promise<void>;
+  removeRow: (on: Queryable) => Promise<void>;
+}
+
+/** In one look. */
+const MOST = 50;
+/** Attempts at one removal. */
+const REMOVALS = 5;
+
+/**
+ * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column `namespace_ready` says what is left to do,
+ * and every replica looks at it from time to time. One organization is dealt with by one of them at a time, under a lock of its row;
+ * and each of them deals with one at a time, so that a platform that does not answer never takes up all connections to the database.
+ */
+export class OrgNamespaces {
+  readonly #database: AccessDatabase;
+  readonly #namespaces: Namespaces;
+  readonly #log: Logger;
+  readonly #intervalMs: number;
+  readonly #patienceMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #look: Promise<void> = Promise.resolve();
+  /** Settles when nothing is under way: what comes next waits for it. Never rejects. */
+  #idle: Promise<unknown> = Promise.resolve();
+  #isStopped = false;
+
+  constructor({ database, namespaces, log, intervalMs = 5_000, patienceMs = 5_000 }: OrgNamespacesOptions) {
+    this.#database = database;
+    this.#namespaces = namespaces;
+    this.#log = log;
+    this.#intervalMs = intervalMs;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Looks at once, and from then on. */
+  start(): void {
+    if (this.#isStopped) return;
+    this.#look = this.#ensureAll().finally(() => {
+      // Not all replicas at the same moment.
+      if (!this.#isStopped) this.#timer = setTimeout(() => this.start(), this.#intervalMs * (0.5 + Math.random())).unref();
+    });
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#look;
+    await this.#idle;
+  }
+
+  /** Resolves when the namespace is there, and also where it will be later. Never rejects. */
+  async ensure(orgId: string): Promise<void> {
+    const attempt = this.#inTurn(() => this.#ensureOne(orgId)).catch((error: unknown) => this.#failed(orgId, error));
+    await settledWithin(attempt, this.#patienceMs);
+  }
+
+  /**
+   * Removes the namespace and then, in the same transaction, the organization itself. `check` is asked before, and again under the lock, from which on nobody becomes
+   * a member. A process that dies in between leaves an organization whose namespace is made anew.
+   * Rejects where the platform cannot be reached.
+   */
+  async remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+    await check(this.#database.pool);
+    const outcome = await this.#inTurn(() => this.#remove(orgId, { check, removeRow }));
+    if (outcome === 'in use') await this.ensure(orgId);
+    return outcome;
+  }
+
+  async #remove(orgId: string, { check, removeRow }: Removal): Promise<'removed' | 'in use'> {
+    for (let attempt = 0; attempt < REMOVALS; attempt += 1) {
+      // Before anything is removed, and for good: whatever comes now, somebody will look whether the namespace is there.
+      await this.#database.pool.query({ name: 'namespace-doubtful', text: 'UPDATE access.organizations SET namespace_ready = false WHERE id = $1', values: [orgId] });
+      const outcome = await this.#database.transaction(async (on) => {
+        const { rows } = await on.query<{ namespace_ready: boolean }>({ name: 'organization-lock', text: 'SELECT namespace_ready FROM access.organizations WHERE id = $1 FOR UPDATE', values: [orgId] });
+        // Another replica has looked in between.
+        if (rows[0]?.namespace_ready === true) return undefined;
+        await check(on);
+        const removed = await this.#namespaces.remove({ id: orgId });
+        if (removed === 'removed') await removeRow(on);
+        return removed;
+      });
+      if (outcome !== undefined) return outcome;
+    }
+    throw new Error('others made the namespace anew each time');
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#idle.then(work);
+    this.#idle = result.catch(() => undefined);
+    return result;
+  }
+
+  async #ensureAll(): Promise<void> {
+    try {
+      const { rows } = await this.#database.pool.query<{ id: string }>({
+        name: 'namespaces-missing',
+        // At random: one that always fails is in nobody's way.
+        text: `SELECT id FROM access.organizations WHERE NOT namespace_ready AND id <> '${rootOrgId}' ORDER BY random() LIMIT ${MOST}`,
+        values: [],
+      });
+      for (const { id } of rows) {
+        if (this.#isStopped) return;
+        await this.#inTurn(() => this.#ensureOne(id));
+      }
+    } catch (error) {
+      this.#failed(undefined, error);
+    }
+  }
+
+  /** Nothing where it is there already, or another replica is at it. */
+  async #ensureOne(orgId: string): Promise<void> {
+    if (this.#isStopped) return;
+    await this.#database.transaction(async (on) => {
+      const { rows } = await on.query<{ id: string; name: string }>({
+        name: 'namespace-take',
+        text: 'SELECT id, name FROM access.organizations WHERE id = $1 AND NOT namespace_ready FOR NO KEY UPDATE SKIP LOCKED',
+        values: [orgId],
+      });
+      if (rows[0] === undefined) return;
+      await this.#namespaces.ensure(rows[0]);
+      await on.query({ name: 'namespace-ready', text: 'UPDATE access.organizations SET namespace_ready = true WHERE id = $1', values: [orgId] });
+    });
+  }
+
+  #failed(orgId: string | undefined, error: unknown): void {
+    this.#log.warn({ err: error, organization: orgId }, 'The namespace of an organization could not be made; it will be tried again.');
+  }
+}

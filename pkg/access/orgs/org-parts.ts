@@ -1,0 +1,12 @@
+import type { AccessDatabase } from '../access-database.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { OrgNamespaces } from './org-namespaces.ts';
+import type { Organizations } from './organizations.ts';
+
+/** What the operations on organizations work with. */
+export interface OrgParts {
+  database: AccessDatabase;
+  audit: Audit;
+  organizations: Organizations;
+  namespaces: OrgNamespaces;
+}

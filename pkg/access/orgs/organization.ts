@@ -1,0 +1,44 @@
+/** All users of all organizations; nobody is a member of it. */
+export const rootOrgId = '00000000-0000-0000-0000-000000000000';
+/** Where a call is made that names none, by a caller who is not in exactly one. */
+export const defaultOrgId = '00000000-0000-0000-0000-000000000002';
+
+/** A row of `access.organizations`, as pg gives it. */
+export interface Organization {
+  id: string;
+  name: string;
+  builtin: boolean;
+  comment: string;
+  created_by: string;
+  date_created: Date;
+  date_updated: Date;
+  /** Whether the content platform has its namespace, and in it the bindings of its roles. */
+  namespace_ready: boolean;
+}
+
+export const organizationColumns = 'id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready';
+
+export const isRoot = ({ id }: Pick<Organization, 'id'>): boolean => id === rootOrgId;
+
+/** On the content platform; ROOT has none. */
+export function namespaceOf(id: string): string | undefined {
+  return id === rootOrgId ? undefined : id === defaultOrgId ? 'default' : `org-${id}`;
+}
+
+/** The record that clients see. */
+export function presentOrganization({ id, name, builtin, comment, created_by, date_created, date_updated, namespace_ready }: Organization): object {
+  const namespace = namespaceOf(id) ?? null;
+  return {
+    id,
+    name,
+    builtin,
+    is_root: id === rootOrgId,
+    is_default: id === defaultOrgId,
+    comment,
+    created_by,
+    date_created: date_created.toISOString(),
+    date_updated: date_updated.toISOString(),
+    namespace,
+    namespace_ready: namespace !== null && namespace_ready,
+  };
+}

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startAccessTest, type AccessAnswer, type AccessTest } from '../accesstest/start-access-test.ts';
+import type { OrgRole, SystemRole } from '../principals/caller.ts';
+import type { Namespaces } from './namespaces.ts';
+import { OrgNamespaces } from './org-namespaces.ts';
+import { orgOperations } from './org-operations.ts';
+import { defaultOrgId, rootOrgId } from './organization.ts';
+import { Organizations } from './organizations.ts';
+
+const path = '/api/v1/orgs/orgs/';
+
+/** The content platform as far as organizations see it: shared by all replicas, and away when a test says so. */
+class TestNamespaces implements Namespaces {
+  readonly names = new Map<string, string>();
+  readonly inUse = new Set<string>();
+  isAway = false;
+  /** No answer before it resolves. */
+  pause: Promise<void> | undefined;
+  /** Runs within the next removal, after the namespace is gone. */
+  afterRemoval: (() => Promise<void>) | undefined;
+  #heard: (() => void)[] = [];
+
+  async ensure({ id, name }: { id: string; name: string }): Promise<void> {
+    await this.pause;
+    if (this.isAway) throw new Error('the platform is away');
+    this.names.set(id, name);
+    for (const hear of this.#heard.splice(0)) hear();
+  }
+
+  async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
+    if (this.isAway) throw new Error('the platform is away');
+    if (this.inUse.has(id)) return 'in use';
+    this.names.delete(id);
+    await this.afterRemoval?.();
+    return 'removed';
+  }
+
+  /** Resolves at the next namespace that is made. */
+  next(): Promise<void> {
+    return new Promise((resolve) => this.#heard.push(resolve));
+  }
+}
+
+let server: AccessTest;
+let platform: TestNamespaces;
+const loops: OrgNamespaces[] = [];
+let admin: string;
+
+beforeAll(async () => {
+  platform = new TestNamespaces();
+  server = await startAccessTest({
+    operations: ({ access: database, audit, log }) => {
+      const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs: 100 });
+      loops.push(namespaces);
+      return orgOperations({ database, audit, organizations: new Organizations(database), namespaces });
+    },
+  });
+});
+beforeEach(async () => {
+  await server.access.pool.query('TRUNCATE access.users, access.operate_logs CASCADE');
+  await server.access.pool.query('DELETE FROM access.organizations WHERE NOT builtin');
+  Object.assign(platform, { isAway: false, afterRemoval: undefined });
+  platform.names.clear();
+  platform.inUse.clear();
+  admin = await server.addUser({ username: 'admin', systemRoles: ['SystemAdmin'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+});
+afterAll(async () => {
+  await Promise.all(loops.map((loop) => loop.stop()));
+  await server.stop();
+});
+
+const send = (method: string, at = '', body?: unknown, as = admin): Promise<AccessAnswer> => server.send(method, `${path}${at}`, { as, body });
+const create = async (name: string): Promise<string> => ((await send('POST', '', { name })).json as { id: string }).id;
+const namesOf = (json: unknown): string[] => (json as { name: string }[]).map(({ name }) => name);
+const isReady = async (id: string): Promise<boolean | undefined> => (await server.access.pool.query<{ ready: boolean }>('SELECT namespace_ready AS ready FROM access.organizations WHERE id = $1', [id])).rows[0]?.ready;
+
+describe('the list', () => {
+  test('has all of them for who may see everything', async () => {
+    await create('Beta');
+    const auditor = await server.addUser({ username: 'eye', systemRoles: ['SystemAuditor'] });
+    for (const as of [admin, auditor]) {
+      expect((await send('GET', '', undefined, as)).json).toMatchObject([
+        { name: 'Beta', builtin: false, is_root: false, is_default: false, created_by: 'admin' },
+        { id: defaultOrgId, name: 'DEFAULT', builtin: true, is_default: true, namespace: 'default' },
+        { id: rootOrgId, name: 'ROOT', builtin: true, is_root: true, namespace: null, namespace_ready: false },
+      ]);
+    }
+  });
+
+  test('has those in which one has a role for others, and can be searched, ordered and paged', async () => {
+    const [a, b] = [await create('Alpha'), await create('Beta')];
+    await create('Gamma');
+    const mia = await server.addUser({ username: 'mia', orgRoles: { [a]: ['OrgUser'], [b]: ['OrgAdmin'] } });
+    expect(namesOf((await send('GET', '', undefined, mia)).json)).toEqual(['Alpha', 'Beta']);
+    expect(namesOf((await send('GET', '?order=-name', undefined, mia)).json)).toEqual(['Beta', 'Alpha']);
+    expect((await send('GET', '?limit=1&offset=1', undefined, mia)).json).toMatchObject({ count: 2, next: null, results: [{ name: 'Beta' }] });
+    expect(namesOf((await send('GET', '?search=ALPH')).json)).toEqual(['Alpha']);
+    expect(namesOf((await send('GET', '?name=gamma')).json)).toEqual(['Gamma']);
+    expect(namesOf((await send('GET', `?id=${b}`, undefined, mia)).json)).toEqual(['Beta']);
+    expect((await send('GET', '?order=owner&id=x')).json).toEqual({ order: [expect.any(String)], id: [expect.any(String)] });
+    expect((await send('GET', 'alpha', undefined, mia)).json).toMatchObject({ id: a });
+    expect(await send('GET', 'Gamma', undefined, mia)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
+    expect(await send('GET', 'ROOT', undefined, mia)).toMatchObject({ status: 404 });
+    const stranger = await server.addUser({ username: 'eve' });
+    expect((await send('GET', '', undefined, stranger)).json).toEqual([]);
+  });
+});
+
+describe('the current one', () => {
+  const cases: { reason: string; system?: SystemRole[]; orgs?: string[]; query?: string; headers?: Record<string, string | string[]>; expected: string | number }[] = [
+    { reason: 'the only one', orgs: ['Alpha'], expected: 'Alpha' },
+    { reason: 'DEFAULT for who has several', orgs: ['Alpha', 'Beta', 'DEFAULT'], expected: 'DEFAULT' },
+    { reason: 'which is refused where one has no role in it', orgs: ['Alpha', 'Beta'], expected: 403 },
+    { reason: 'DEFAULT for who has none but may see everything', system: ['SystemAuditor'], expected: 'DEFAULT' },
+    { reason: 'refused for who has no role at all', expected: 403 },
+    { reason: 'by cookie', orgs: ['Alpha', 'Beta'], headers: { Cookie: 'X-SVC-ORG=Alpha' }, expected: 'Alpha' },
+    { reason: 'the header before the cookie', orgs: ['Alpha', 'Beta'], headers: { Cookie: 'X-SVC-ORG=Alpha', 'X-SVC-ORG': 'beta' }, expected: 'Beta' },
+    { reason: 'the query before the header', orgs: ['Alpha', 'Beta'], query: '?oid=alpha', headers: { 'X-SVC-ORG': 'Beta' }, expected: 'Alpha' },
+    { reason: 'an empty one counts as absent', orgs: ['Alpha', 'Beta'], query: '?oid=', headers: { 'X-SVC-ORG': ' ', Cookie: 'X-SVC-ORG=Beta' }, expected: 'Beta' },
+    { reason: 'a name of any script, in any case', orgs: ['Ünïon', 'Beta'], headers: { 'X-SVC-ORG': Buffer.from('üNÏON').toString('latin1') }, expected: 'Ünïon' },
+    { reason: 'a name in the query', orgs: ['Ünïon', 'Beta'], query: `?oid=${encodeURIComponent('Ünïon')}`, expected: 'Ünïon' },
+    { reason: 'ROOT with a role in the system', system: ['SystemAuditor'], headers: { 'X-SVC-ORG': 'root' }, expected: 'ROOT' },
+    { reason: 'ROOT by its id', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': rootOrgId }, expected: 'ROOT' },
+    { reason: 'ROOT for nobody else', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'ROOT' }, expected: 403 },
+    { reason: 'DEFAULT as a word', system: ['SystemAdmin'], orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'dEFAULT' }, expected: 'DEFAULT' },
+    { reason: 'one without a role in it', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'Beta' }, expected: 403 },
+    { reason: 'one that is none', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '12345678-0000-0000-0000-000000000000' }, expected: 404 },
+    { reason: 'garbage', system: ['SystemAdmin'], query: '?oid=%00%F0', expected: 404 },
+    { reason: 'bytes that are no text', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '\xff\xfe' }, expected: 404 },
+    { reason: 'two in one header', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': 'Alpha, Beta' }, expected: 400 },
+    { reason: 'two headers', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': ['Alpha', 'Alpha'] }, expected: 400 },
+    { reason: 'two in the query', system: ['SystemAdmin'], query: '?oid=Alpha&oid=', expected: 400 },
+  ];
+  test.each(cases)('$reason', async ({ system = [], orgs = [], query = '', headers = {}, expected }) => {
+    const orgRoles: Record<string, OrgRole[]> = {};
+    for (const name of ['Alpha', 'Beta', 'Ünïon']) {
+      const id = await create(name);
+      if (orgs.includes(name)) orgRoles[id] = ['OrgUser'];
+    }
+    if (orgs.includes('DEFAULT')) orgRoles[defaultOrgId] = ['OrgUser'];
+    const as = await server.addUser({ username: 'mia', systemRoles: system, orgRoles });
+    const answer = await server.send('GET', `${path}current/${query}`, { as, headers });
+    const found = answer.status === 200 ? (answer.json as { name: string }).name : answer.status;
+    expect(found).toBe(expected);
+    const codes: Record<number, string> = { 400: 'invalid', 403: 'permission_denied', 404: 'org_not_found' };
+    if (typeof expected === 'number') expect(answer.json).toMatchObject({ code: codes[expected] });
+  });
+});
+
+describe('a new one', () => {
+  test('has its namespace', async () => {
+    const answer = await send('POST', '', { name: ' Alpha ', comment: 'first', builtin: true, id: rootOrgId });
+    expect(answer).toMatchObject({ status: 201, json: { name: 'Alpha', comment: 'first', builtin: false, created_by: 'admin', namespace_ready: true } });
+    const { id, namespace } = answer.json as { id: string; namespace: string };
+    expect(namespace).toBe(`org-${id}`);
+    expect(platform.names.get(id)).toBe('Alpha');
+    const { rows } = await server.access.pool.query('SELECT action, resource_type, resource, org_id FROM access.operate_logs');
+    expect(rows).toEqual([{ action: 'create', resource_type: 'organization', resource: 'Alpha', org_id: id }]);
+  });
+
+  test.each([
+    { reason: 'no name', body: {} },
+    { reason: 'a blank name', body: { name: ' ' } },
+    { reason: 'a name that is a reserved word', body: { name: 'Root' } },
+    { reason: 'a name that is one in wide letters', body: { name: 'ＤＥＦＡＵＬＴ' } },
+    { reason: 'a name like an id', body: { name: '12345678-0000-0000-0000-000000000000' } },
+    { reason: 'a name that looks like two', body: { name: 'A, B' } },
+    { reason: 'a name too long', body: { name: 'x'.repeat(129) } },
+    { reason: 'one too long when folded', body: { name: 'ﷺ'.repeat(128) } },
+    { reason: 'no text', body: { name: 5 } },
+  ])('is refused with $reason', async ({ body }) => {
+    expect(await send('POST', '', body)).toMatchObject({ status: 400, json: { name: [expect.any(String)] } });
+  });
+
+  test('has a name that no other has, in any case', async () => {
+    await create('Alpha');
+    expect((await send('POST', '', { name: 'ALPHA' })).json).toEqual({ name: ['This field must be unique.'] });
+  });
+
+  test('is made, changed and deleted by an administrator of the system alone', async () => {
+    const id = await create('Alpha');
+    const boss = await server.addUser({ username: 'boss', systemRoles: ['SystemAuditor'], orgRoles: { [id]: ['OrgAdmin'] } });
+    for (const [method, at] of [['POST', ''], ['PUT', id], ['PATCH', id], ['DELETE', id]] as const) expect(await send(method, at, { name: 'x' }, boss)).toMatchObject({ status: 403 });
+  });
+
+  test('gets its namespace later where the platform is away, from whichever replica', async () => {
+    platform.isAway = true;
+    const answer = await send('POST', '', { name: 'Alpha' });
+    expect(answer).toMatchObject({ status: 201, json: { namespace_ready: false } });
+    const { id } = answer.json as { id: string };
+    platform.isAway = false;
+    const other = new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 50 });
+    loops.push(other);
+    other.start();
+    // DEFAULT, in which nobody has looked yet, and the new one, in any order.
+    while (!platform.names.has(id)) await platform.next();
+    await other.stop();
+    expect(await isReady(id)).toBe(true);
+  });
+});
+
+test('a platform that does not answer holds nobody up, and at most one connection', async () => {
+  let resume!: () => void;
+  platform.pause = new Promise((resolve) => {
+    resume = resolve;
+  });
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send('POST', '', { name: `Org ${i}` })));
+  expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(answers.map(() => [201, false]));
+  expect((await send('GET')).status).toBe(200);
+  resume();
+  platform.pause = undefined;
+  const [last] = answers.slice(-1);
+  await loops[0]!.ensure((last!.json as { id: string }).id);
+  while (platform.names.size < 12) await platform.next();
+});
+
+describe('a change', () => {
+  test('of the name reaches the namespace', async () => {
+    const id = await create('Alpha');
+    expect(await send('PATCH', id, { name: 'Beta' })).toMatchObject({ status: 200, json: { id, name: 'Beta', namespace_ready: true } });
+    expect(platform.names.get(id)).toBe('Beta');
+    expect(await send('PUT', 'beta', { name: 'beta', comment: 'x' })).toMatchObject({ status: 200, json: { name: 'beta', comment: 'x' } });
+    expect(await send('PUT', id, { comment: 'x' })).toMatchObject({ status: 400, json: { name: ['This field is required.'] } });
+    await create('Gamma');
+    expect(await send('PATCH', id, { name: 'GAMMA' })).toMatchObject({ status: 400, json: { name: ['This field must be unique.'] } });
+  });
+
+  test('is not for those that come with the system', async () => {
+    for (const id of [rootOrgId, 'DEFAULT']) for (const method of ['PUT', 'PATCH', 'DELETE']) expect(await send(method, id, { name: 'Mine' })).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+  });
+});
+
+describe('a deletion', () => {
+  test('takes the namespace with it', async () => {
+    const id = await create('Alpha');
+    expect(await send('DELETE', id)).toMatchObject({ status: 204, text: '' });
+    expect(platform.names.has(id)).toBe(false);
+    expect(await send('DELETE', id)).toMatchObject({ status: 404, json: { code: 'org_not_found' } });
+  });
+
+  test('waits for the last member and the last object', async () => {
+    const id = await create('Alpha');
+    const mia = await server.addUser({ username: 'mia', orgRoles: { [id]: ['OrgUser'] } });
+    expect(await send('DELETE', id)).toMatchObject({ status: 409, json: { code: 'conflict', detail: expect.stringContaining('members') } });
+    await server.access.pool.query('DELETE FROM access.users WHERE id = $1', [mia]);
+    platform.inUse.add(id);
+    expect(await send('DELETE', id)).toMatchObject({ status: 409, json: { detail: expect.stringContaining('objects') } });
+    expect(await isReady(id)).toBe(true);
+    platform.inUse.clear();
+    expect((await send('DELETE', id)).status).toBe(204);
+  });
+
+  test('is 503 while the platform is away, with everything as it was', async () => {
+    const id = await create('Alpha');
+    platform.isAway = true;
+    expect(await send('DELETE', id)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
+    platform.isAway = false;
+    expect(await send('GET', id)).toMatchObject({ status: 200, json: { name: 'Alpha' } });
+    expect((await send('DELETE', id)).status).toBe(204);
+  });
+
+  test.each([
+    { reason: 'that dies after its namespace is gone', looks: 0 },
+    { reason: 'that dies so, after another replica has looked in between', looks: 1 },
+  ])('$reason leaves an organization that gets it back', async ({ looks }) => {
+    const id = await create('Alpha');
+    // What another replica does that looks right after the organization was marked.
+    await server.access.pool.query(`CREATE SEQUENCE access.looks;
+      CREATE FUNCTION access.look() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.namespace_ready := nextval('access.looks') <= ${looks}; RETURN NEW; END $$;
+      CREATE TRIGGER look BEFORE UPDATE ON access.organizations FOR EACH ROW WHEN (NOT NEW.namespace_ready) EXECUTE FUNCTION access.look()`);
+    platform.afterRemoval = async () => {
+      // As a process does that is killed: its connection goes, and with it the transaction.
+      await server.access.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'");
+    };
+    const { status } = await send('DELETE', id);
+    platform.afterRemoval = undefined;
+    await server.access.pool.query('DROP FUNCTION access.look CASCADE; DROP SEQUENCE access.looks');
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect([await isReady(id), platform.names.has(id)]).toEqual([false, false]);
+    const other = new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 50 });
+    loops.push(other);
+    other.start();
+    while (!platform.names.has(id)) await platform.next();
+    await other.stop();
+    expect(await isReady(id)).toBe(true);
+  });
+
+  test('leaves no namespace behind, however often replicas look meanwhile', async () => {
+    const eager = [1, 2].map(() => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 1 }));
+    loops.push(...eager);
+    for (const loop of eager) loop.start();
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, i) => create(`Org ${i}`)));
+    const answers = await Promise.all(ids.map((id) => send('DELETE', id)));
+    await Promise.all(eager.map((loop) => loop.stop()));
+    expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 204));
+    expect(ids.filter((id) => platform.names.has(id))).toEqual([]);
+  });
+
+  test('lets nobody become a member meanwhile', async () => {
+    const id = await create('Alpha');
+    const mia = await server.addUser({ username: 'mia' });
+    let joined: Promise<unknown> | undefined;
+    platform.afterRemoval = async () => {
+      joined = server.access.pool.query("INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgUser')", [mia, id]).catch((error: { code: string }) => error.code);
+    };
+    expect((await send('DELETE', id)).status).toBe(204);
+    expect(await joined).toBe('23503');
+  });
+});

@@ -1,0 +1,40 @@
+import { newDetail, newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
+import type { Call } from '../http/operation.ts';
+import { isAuditor, type Principal } from '../principals/caller.ts';
+import { defaultOrgId, type Organization } from './organization.ts';
+import type { Organizations } from './organizations.ts';
+
+type OrgCall = Pick<Call, 'caller' | 'request' | 'query'>;
+
+/**
+ * The organization in which a call is made: what it asks for, else the caller's only one, else DEFAULT.
+ * Throws 400 for two values, 404 for what is none, 403 where the caller has no role in it. ROOT needs a role in the system as a whole.
+ */
+export async function selectOrg(call: OrgCall, organizations: Pick<Organizations, 'find'>): Promise<Organization> {
+  const organization = await organizations.find(askedOrg(call) ?? usualOrg(call.caller));
+  if (organization === undefined) throw newOrgNotFound();
+  if (!isAuditor(call.caller) && !call.caller.orgRoles.has(organization.id)) throw newPermissionDenied('You have no role in this organization.');
+  return organization;
+}
+
+/** What a call asks for, id or name: `oid` of the query, the header X-SVC-ORG, or the cookie of that name; undefined where it does not. */
+export function askedOrg({ query, request }: Pick<OrgCall, 'query' | 'request'>): string | undefined {
+  const [oid = '', ...more] = query.getAll('oid');
+  if (more.length > 0) throw newTwoOrganizations('oid');
+  if (oid !== '') return oid;
+  // Node joins repeated headers with a comma, and no name holds one.
+  const header = utf8(request.header('x-svc-org')).trim();
+  if (header.includes(',')) throw newTwoOrganizations('X-SVC-ORG');
+  const cookie = utf8(request.cookies.get('X-SVC-ORG') ?? '');
+  return [header, cookie].find((text) => text !== '');
+}
+
+function usualOrg({ orgRoles }: Principal): string {
+  const [only, ...others] = orgRoles.keys();
+  return only === undefined || others.length > 0 ? defaultOrgId : only;
+}
+
+const newTwoOrganizations = (where: string): Error => newDetail(400, 'invalid', `${where} takes one organization.`);
+
+/** Headers come as bytes, a character each. */
+const utf8 = (header: string): string => Buffer.from(header, 'latin1').toString('utf8');

@@ -1,0 +1,80 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import { actorOf } from '../audit/audit.ts';
+import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
+import type { Call } from '../http/operation.ts';
+import { FieldReader, isUuid } from '../records/field-reader.ts';
+import { fold } from '../users/fold.ts';
+import { isDuplicate } from '../users/unique-fields.ts';
+import { organizationColumns, type Organization } from './organization.ts';
+import type { OrgParts } from './org-parts.ts';
+
+interface OrgFields {
+  name: string | undefined;
+  comment: string | undefined;
+}
+
+/** Its namespace comes at once, or, while the platform cannot be reached, later: `namespace_ready` says which. */
+export async function createOrg(call: Call, { database, audit, organizations, namespaces }: OrgParts): Promise<Organization> {
+  const { name, comment = '' } = readFields(await call.request.fields(), true);
+  const created = await withUniqueName(() =>
+    database.transaction(async (on) => {
+      const { rows } = await on.query<Organization>({
+        name: 'organization-insert',
+        text: `INSERT INTO access.organizations (name, name_key, comment, created_by) VALUES ($1, $2, $3, $4) RETURNING ${organizationColumns}`,
+        values: [name, fold(name!), comment, call.caller.username],
+      });
+      const organization = rows[0]!;
+      await audit.operate({ ...actorOf(call), action: 'create', resourceType: 'organization', resource: name!, orgId: organization.id }, on);
+      return organization;
+    }),
+  );
+  await namespaces.ensure(created.id);
+  return (await organizations.find(created.id)) ?? created;
+}
+
+/** `isWhole`: PUT, which must have a name. */
+export async function changeOrg(call: Call, { id }: Organization, isWhole: boolean, { database, audit, organizations, namespaces }: OrgParts): Promise<Organization> {
+  const { name, comment } = readFields(await call.request.fields(), isWhole);
+  await withUniqueName(() =>
+    database.transaction(async (on) => {
+      // A namespace tells the name of its organization.
+      const { rows } = await on.query<{ name: string }>({
+        name: 'organization-update',
+        text: `UPDATE access.organizations SET name = coalesce($2, name), name_key = coalesce($3, name_key), comment = coalesce($4, comment), date_updated = now(),
+            namespace_ready = namespace_ready AND coalesce($2, name) = name WHERE id = $1 RETURNING name`,
+        values: [id, name ?? null, name === undefined ? null : fold(name), comment ?? null],
+      });
+      if (rows[0] === undefined) throw newOrgNotFound();
+      const changed = Object.entries({ name, comment }).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+      await audit.operate({ ...actorOf(call), action: 'update', resourceType: 'organization', resource: rows[0].name, detail: changed.join(', '), orgId: id }, on);
+    }),
+  );
+  await namespaces.ensure(id);
+  const changed = await organizations.find(id);
+  if (changed === undefined) throw newOrgNotFound();
+  return changed;
+}
+
+function readFields(fields: JsonObject, isNameRequired: boolean): OrgFields {
+  const reader = FieldReader.ofBody(fields);
+  const read = { name: reader.text('name', { isRequired: isNameRequired, check: nameFault }), comment: reader.text('comment', { isFree: true, longest: 2000 }) };
+  reader.done();
+  return read;
+}
+
+/** A header must be able to say it, and it must not be taken for an id. */
+function nameFault(name: string): string | undefined {
+  const folded = fold(name);
+  if (/[,\p{Cf}\p{Zl}\p{Zp}]/u.test(name + folded)) return 'A name holds no comma and no invisible character.';
+  if (folded.length > 512) return 'Ensure this field has no more than 128 characters.';
+  return isUuid(folded) ? 'A name may not look like an id.' : undefined;
+}
+
+async function withUniqueName<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (isDuplicate(error)) throw newFieldErrors({ name: ['This field must be unique.'] });
+    throw error;
+  }
+}

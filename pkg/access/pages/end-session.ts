@@ -1,0 +1,19 @@
+import type { AccessDatabase } from '../access-database.ts';
+import { actorOf, type Audit } from '../audit/audit.ts';
+import type { Call } from '../http/operation.ts';
+import type { Sessions } from '../sessions/sessions.ts';
+
+export interface EndSessionParts {
+  sessions: Pick<Sessions, 'end'>;
+  database: Pick<AccessDatabase, 'transaction'>;
+  audit: Pick<Audit, 'operate'>;
+}
+
+/** One of the caller's own, and its row of the audit. False where there is none. */
+export function endSession(call: Call, id: string, { sessions, database, audit }: EndSessionParts): Promise<boolean> {
+  return database.transaction(async (on) => {
+    const isEnded = await sessions.end(call.caller.id, id, on);
+    if (isEnded) await audit.operate({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: id }, on);
+    return isEnded;
+  });
+}

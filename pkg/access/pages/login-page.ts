@@ -1,0 +1,116 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { AnswerHeaders } from '#pkg/http/index';
+import type { AccessDatabase } from '../access-database.ts';
+import type { Audit } from '../audit/audit.ts';
+import { formatCookie } from '../http/cookies.ts';
+import type { AccessRequest } from '../http/access-request.ts';
+import type { Answer, OpenCall, Operation } from '../http/operation.ts';
+import type { LoginService } from '../login/login-service.ts';
+import { isSameSite } from '../sessions/same-site.ts';
+import { endSessionCookies, sessionCookie, sessionCookies } from '../sessions/session-cookies.ts';
+import type { NewSession, Sessions } from '../sessions/sessions.ts';
+import { endSession } from './end-session.ts';
+import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
+import { html } from './html.ts';
+import { ownPath } from './own-path.ts';
+import { csrfField, pageAnswer, seeOther } from './page.ts';
+import { unlessRefused } from './refusal.ts';
+
+export interface LoginPageParts {
+  login: Pick<LoginService, 'login'>;
+  sessions: Pick<Sessions, 'create' | 'end'>;
+  database: Pick<AccessDatabase, 'transaction'>;
+  audit: Pick<Audit, 'operate'>;
+}
+
+/** Who logs in has no session yet whose token the form could hold: it holds the one of this cookie. */
+const formCookie = 'svc_loginform';
+const formToken = /^[\w-]{43}$/;
+
+/** `/login/` and `/logout/`. */
+export function loginPages(parts: LoginPageParts): Operation[] {
+  return [
+    { method: 'GET', path: '/login/', operationId: 'getLoginPage', access: 'open', handle: (call) => Promise.resolve(showLogin(call)) },
+    { method: 'POST', path: '/login/', operationId: 'postLoginPage', access: 'open', checksForm: true, handle: (call) => logIn(parts, call) },
+    { method: 'POST', path: '/logout/', operationId: 'postLogoutPage', access: 'open', handle: (call) => logOut(parts, call) },
+  ];
+}
+
+function showLogin({ caller, query, request }: OpenCall): Answer {
+  const next = ownPath(query.get('next') ?? undefined);
+  if (caller?.scheme === 'session') return seeOther(next);
+  return loginForm(request, { next, done: query.get('done') === 'logout' ? 'You are logged out.' : undefined });
+}
+
+async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall): Promise<Answer> {
+  const { username, password, next: asked, csrfmiddlewaretoken: token } = await request.fields();
+  const form = { next: ownPath(asked), username: typeof username === 'string' ? username : '' };
+  if (!isOwnForm(request, token)) {
+    return loginForm(request, { ...form, status: 403, problems: { '': ['This form was open for too long, or your browser keeps no cookies for this page. Please try again.'] } });
+  }
+  if (form.username === '' || typeof password !== 'string' || password === '') {
+    const problems = { ...(form.username === '' ? { username: ['Enter your username or e-mail address.'] } : {}), ...(typeof password === 'string' && password !== '' ? {} : { password: ['Enter your password.'] }) };
+    return loginForm(request, { ...form, status: 400, problems });
+  }
+  const begin = async (): Promise<Answer> => {
+    const { address, userAgent } = request;
+    const { id, passwordChanged } = await login.login({ username: form.username, password, address, userAgent, type: 'web' });
+    const session = await sessions.create({ userId: id, address, userAgent, passwordChanged, replaces: request.cookies.get(sessionCookie) });
+    if (session === undefined) return loginForm(request, { ...form, status: 400, problems: { '': ['Your password was changed at this moment. Please log in with the new one.'] } });
+    return seeOther(form.next, { 'Set-Cookie': beginSession(session, request) });
+  };
+  return unlessRefused(begin, (refusal) => loginForm(request, { ...form, ...refusal }));
+}
+
+function beginSession(session: NewSession, { isSecure: secure }: AccessRequest): string[] {
+  return [...sessionCookies(session, { secure }), formatCookie(formCookie, '', { maxAge: 0, httpOnly: true, secure })];
+}
+
+async function logOut(parts: LoginPageParts, call: OpenCall): Promise<Answer> {
+  const { caller, request } = call;
+  if (caller?.session !== undefined) await endSession({ ...call, caller }, caller.session.id, parts);
+  return seeOther('/login/?done=logout', { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) });
+}
+
+/** Was it sent by a page of ours, which had the same token in cookie and form? Browsers say besides which page asks; a program that says nothing of it is none. */
+function isOwnForm(request: AccessRequest, token: unknown): boolean {
+  const expected = request.cookies.get(formCookie);
+  if (expected === undefined || !formToken.test(expected) || typeof token !== 'string' || !formToken.test(token)) return false;
+  const { headers } = request.context.request;
+  const says = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+  if (says && !isSameSite(request.context.request, { proxies: { originOf: () => request.origin }, allowedOrigins: new Set() })) return false;
+  return timingSafeEqual(Buffer.from(token), Buffer.from(expected));
+}
+
+interface LoginForm {
+  next: string;
+  username?: string;
+  status?: number;
+  problems?: Problems;
+  done?: string | undefined;
+  headers?: AnswerHeaders;
+}
+
+function loginForm(request: AccessRequest, { next, username = '', status = 200, problems, done, headers }: LoginForm): Answer {
+  // The form of another tab stays good.
+  const held = request.cookies.get(formCookie) ?? '';
+  const token = formToken.test(held) ? held : randomBytes(32).toString('base64url');
+  return pageAnswer({
+    status,
+    title: 'Log in',
+    isNarrow: true,
+    isProblem: problems !== undefined,
+    headers: { ...headers, 'Set-Cookie': formatCookie(formCookie, token, { httpOnly: true, secure: request.isSecure }) },
+    body: html`<div class="card">
+${doneNote(done)}
+${problemNote(problems)}
+<form method="post" action="/login/">
+${csrfField(token)}
+<input type="hidden" name="next" value="${next}">
+${field({ name: 'username', label: 'Username or e-mail address', value: username, autocomplete: 'username', required: true, problems })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, problems })}
+<p data-reveal><button class="main" type="submit">Log in</button></p>
+</form>
+</div>`,
+  });
+}

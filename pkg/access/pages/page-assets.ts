@@ -1,0 +1,24 @@
+import { PageFiles } from '#pkg/http/index';
+import { newNotFound } from '../http/access-error.ts';
+import type { Operation } from '../http/operation.ts';
+import { pagesJs } from './pages-js.ts';
+import { styleCss } from './style-css.ts';
+
+/** The style sheet and the script of all pages. */
+export function pageAssets(): Operation {
+  const files = new PageFiles({
+    'style.css': { text: styleCss, contentType: 'text/css; charset=utf-8' },
+    'pages.js': { text: pagesJs, contentType: 'text/javascript; charset=utf-8' },
+  });
+  return {
+    method: 'GET',
+    path: '/assets/{file}/',
+    operationId: 'getPageAsset',
+    access: 'open',
+    handle: async ({ params }) => {
+      const file = await files.find(params['file']!);
+      if (file === undefined) throw newNotFound();
+      return { status: 200, file };
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { isJsonObject, isStatusError, type StatusError } from '#pkg/apimachinery/index';
+import { isAccessError } from '../http/access-error.ts';
+import type { Answer } from '../http/operation.ts';
+import type { Problems } from './form-fields.ts';
+
+/** Why a form was refused, for the person who sent it. */
+export interface Refusal {
+  readonly status: number;
+  readonly problems: Problems;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What `work` answers, or, where what was sent is refused, the form once more with what is wrong with it. */
+export async function unlessRefused(work: () => Promise<Answer>, showAgain: (refusal: Refusal) => Answer | Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === undefined) throw error;
+    return showAgain(refusal);
+  }
+}
+
+/** Undefined for an error that nobody at a form can do anything about. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (isStatusError(error)) return error.code < 500 ? ofStatus(error) : undefined;
+  if (!isAccessError(error) || error.status >= 500 || !isJsonObject(error.body)) return undefined;
+  const { status, headers, body } = error;
+  const { detail, msg = detail, ...fields } = body;
+  if (typeof msg === 'string') return { status, headers, problems: { '': [msg] } };
+  const problems = Object.entries(fields).map(([name, texts]) => [name === 'non_field_errors' ? '' : name, [texts].flat().map(String)]);
+  return { status, headers, problems: Object.fromEntries(problems) as Problems };
+}
+
+/** A cause of `spec.displayName` is the field `displayName`'s. */
+function ofStatus({ code, message, details }: StatusError): Refusal {
+  const problems: Record<string, string[]> = {};
+  for (const cause of details?.causes ?? []) {
+    const name = /(\w*)(?:\[\d+\])?$/.exec(cause.field ?? '')?.[1] ?? '';
+    problems[name] = [...(problems[name] ?? []), cause.message ?? ''];
+  }
+  return { status: code, headers: {}, problems: Object.keys(problems).length === 0 ? { '': [message] } : problems };
+}

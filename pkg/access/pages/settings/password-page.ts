@@ -1,0 +1,47 @@
+import type { Answer, Call, Operation } from '../../http/operation.ts';
+import type { OwnProfile } from '../../users/own-profile.ts';
+import { field } from '../form-fields.ts';
+import { html } from '../html.ts';
+import { csrfField, seeOther } from '../page.ts';
+import { unlessRefused } from '../refusal.ts';
+import { pageUserOf, settingsOperation } from './settings-operation.ts';
+import { settingsPage, type PageOutcome } from './settings-page.ts';
+
+const path = '/settings/password/';
+
+/** A new password; nothing that was typed is ever shown again. */
+export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Operation[] {
+  const change = (call: Call): Promise<Answer> =>
+    unlessRefused(
+      async () => {
+        await profile.changePassword(call, await call.request.fields());
+        return seeOther(`${path}?done=changed`);
+      },
+      (refusal) => show(call, refusal),
+    );
+  return [
+    settingsOperation({ method: 'GET', path, operationId: 'getPasswordPage', handle: (call) => Promise.resolve(show(call)) }),
+    settingsOperation({ method: 'POST', path, operationId: 'postPasswordPage', handle: change }),
+  ];
+}
+
+function show(call: Call, outcome: PageOutcome = {}): Answer {
+  const { problems } = outcome;
+  const { username, csrfToken } = pageUserOf(call);
+  const done = { changed: 'Your password is changed. Your other sessions have ended, and so have all Bearer tokens.' };
+  return settingsPage(call, {
+    path,
+    done,
+    ...outcome,
+    body: html`<section class="card" aria-labelledby="change"><h2 id="change">Change your password</h2>
+<form method="post" action="${path}">
+${csrfField(csrfToken)}
+<input type="text" name="username" value="${username}" autocomplete="username" readonly hidden>
+${field({ name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password', required: true, problems })}
+${field({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters, and none of the passwords that everybody tries first.', required: true, problems })}
+${field({ name: 'new_password_again', label: 'New password again', type: 'password', autocomplete: 'new-password', required: true, problems })}
+<p data-reveal>Your other sessions end, and all Bearer tokens. Access keys and personal tokens stay.</p>
+<button class="main" type="submit">Change password</button>
+</form></section>`,
+  });
+}

@@ -1,0 +1,61 @@
+import { actorOf } from '../../audit/audit.ts';
+import { newNotFound } from '../../http/access-error.ts';
+import type { Answer, Call, Operation } from '../../http/operation.ts';
+import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
+import { endSession, type EndSessionParts } from '../end-session.ts';
+import { html, type Html } from '../html.ts';
+import { csrfField, seeOther } from '../page.ts';
+import { unlessRefused } from '../refusal.ts';
+import { timeOf } from '../time.ts';
+import { pageUserOf, settingsOperation } from './settings-operation.ts';
+import { settingsPage, type PageOutcome } from './settings-page.ts';
+
+const path = '/settings/sessions/';
+
+export interface SessionPageParts extends EndSessionParts {
+  sessions: Pick<Sessions, 'list' | 'end' | 'endAll'>;
+}
+
+/** Where a user is logged in, and how to end it. */
+export function sessionPages(parts: SessionPageParts): Operation[] {
+  const show = async (call: Call, outcome: PageOutcome = {}): Promise<Answer> => {
+    const rows = await parts.sessions.list(call.caller.id);
+    return settingsPage(call, { path, done: { ended: 'The session has ended.', others: 'Your other sessions have ended.' }, ...outcome, body: sessionList(call, rows) });
+  };
+  const end = (call: Call): Promise<Answer> =>
+    unlessRefused(
+      async () => {
+        if (!(await endSession(call, call.params['id']!, parts))) throw newNotFound('This session has ended already.');
+        return seeOther(`${path}?done=ended`);
+      },
+      (refusal) => show(call, refusal),
+    );
+  const endOthers = async (call: Call): Promise<Answer> => {
+    const { id, username, session } = call.caller;
+    await parts.database.transaction(async (on) => {
+      await parts.sessions.endAll(id, { except: session!.id }, on);
+      await parts.audit.operate({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: username, detail: 'all but one' }, on);
+    });
+    return seeOther(`${path}?done=others`);
+  };
+  return [
+    settingsOperation({ method: 'GET', path, operationId: 'getSessionsPage', handle: (call) => show(call) }),
+    settingsOperation({ method: 'POST', path: `${path}others/`, page: path, operationId: 'postOtherSessionsPage', handle: endOthers }),
+    settingsOperation({ method: 'POST', path: `${path}{id}/`, page: path, operationId: 'postSessionPage', handle: end }),
+  ];
+}
+
+function sessionList(call: Call, rows: readonly SessionRow[]): Html {
+  const csrf = csrfField(pageUserOf(call).csrfToken);
+  const current = call.caller.session!.id;
+  return html`<p>Each is a browser in which you have logged in. A session that is not used for long ends by itself.</p>
+<ul class="list">${rows.map((row) => sessionCard(row, { csrf, isCurrent: row.id === current }))}</ul>
+${rows.length > 1 && html`<form method="post" action="${path}others/">${csrf}<button class="bad" type="submit">End all other sessions</button></form>`}`;
+}
+
+function sessionCard({ id, remote_addr: address, user_agent: browser, created, last_seen: lastSeen }: SessionRow, { csrf, isCurrent }: { csrf: Html; isCurrent: boolean }): Html {
+  return html`<li class="card"><h2>${address} ${isCurrent && html`<span class="mark good">this one</span>`}</h2>
+<dl><dt>Browser</dt><dd>${browser || 'unknown'}</dd><dt>Since</dt><dd>${timeOf(created)}</dd><dt>Last used</dt><dd>${timeOf(lastSeen)}</dd></dl>
+${!isCurrent && html`<form method="post" action="${path}${id}/">${csrf}<button class="bad" type="submit">End this session<span class="visually-hidden"> from ${address}, begun ${timeOf(created)}</span></button></form>`}
+</li>`;
+}

@@ -1,0 +1,89 @@
+import { hashSync } from '@node-rs/argon2';
+import { describe, expect, test } from '@jest/globals';
+import { PasswordHasher } from './password-hasher.ts';
+import { TooManyPasswordsError } from './turn-queue.ts';
+
+/** As little work as the algorithm allows. */
+const cheap = { memoryKiB: 8, passes: 1, lanes: 1 };
+const hasher = new PasswordHasher(cheap);
+
+describe('a password', () => {
+  test('is hashed by OWASP’s parameters, with a salt of its own, and recognised', async () => {
+    const real = new PasswordHasher();
+    const stored = await real.hash('correct horse');
+    expect(stored).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
+    expect(stored).not.toBe(await real.hash('correct horse'));
+    expect(await real.verify(stored, 'correct horse')).toEqual({ ok: true });
+    expect(await real.verify(stored, 'correct horsE')).toEqual({ ok: false });
+  });
+
+  const cases: { reason: string; set: string; typed: string; ok: boolean }[] = [
+    { reason: 'composed and decomposed letters are the same', set: 'schön-é', typed: 'scho\u0308n-e\u0301', ok: true },
+    { reason: 'upper and lower case are not', set: 'Secret-1', typed: 'secret-1', ok: false },
+    { reason: 'U+0000 ends nothing', set: 'ab\0cd', typed: 'ab\0ce', ok: false },
+    { reason: '256 characters of two units count to the last', set: '🦀'.repeat(256), typed: `${'🦀'.repeat(255)}x`, ok: false },
+    { reason: 'they are one password', set: '🦀'.repeat(256), typed: '🦀'.repeat(256), ok: true },
+  ];
+  test.each(cases)('$reason', async ({ set, typed, ok }) => {
+    expect(await hasher.verify(await hasher.hash(set), typed)).toEqual({ ok });
+  });
+
+  test('is nobody’s without a hash, with a broken one, and where it is longer than any may be', async () => {
+    const long = 'x'.repeat(1025);
+    const ofLong = hashSync(long, { memoryCost: 8, timeCost: 1 });
+    for (const stored of [undefined, '', 'nonsense', '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ', '$2b$10$abcdefghijklmnopqrstuv', ofLong]) {
+      expect(await hasher.verify(stored, stored === ofLong ? long : '')).toEqual({ ok: false });
+    }
+  });
+
+  const outdated: { reason: string; options: Parameters<typeof hashSync>[1]; rehash: boolean }[] = [
+    { reason: 'with as much', options: { memoryCost: 64, timeCost: 2, parallelism: 2 }, rehash: false },
+    { reason: 'with more', options: { memoryCost: 128, timeCost: 3, parallelism: 3 }, rehash: false },
+    { reason: 'with less memory', options: { memoryCost: 63, timeCost: 3, parallelism: 2 }, rehash: true },
+    { reason: 'with fewer passes', options: { memoryCost: 64, timeCost: 1, parallelism: 2 }, rehash: true },
+    { reason: 'with fewer lanes', options: { memoryCost: 64, timeCost: 2, parallelism: 1 }, rehash: true },
+    { reason: 'by Argon2i', options: { memoryCost: 64, timeCost: 2, parallelism: 2, algorithm: 1 }, rehash: true },
+  ];
+  test.each(outdated)('that was hashed $reason: hashed anew, $rehash', async ({ options, rehash }) => {
+    const stored = hashSync('secret', options);
+    const wanting = new PasswordHasher({ memoryKiB: 64, passes: 2, lanes: 2 });
+    expect(await wanting.verify(stored, 'secret')).toEqual(rehash ? { ok: true, rehash } : { ok: true });
+    expect(await wanting.verify(stored, 'wrong')).toEqual({ ok: false });
+  });
+});
+
+describe('the work', () => {
+  test('is done for no hash as for one', async () => {
+    const real = new PasswordHasher();
+    const stored = await real.hash('secret');
+    const times: [number[], number[]] = [[], []];
+    for (let i = 0; i < 12; i += 1) {
+      for (const [side, hash] of [stored, undefined].entries()) {
+        const began = process.hrtime.bigint();
+        await real.verify(hash, 'wrong');
+        times[side]!.push(Number(process.hrtime.bigint() - began));
+      }
+    }
+    // The quickest of each, as what else runs on the machine only adds. Without the work it would be thousands of times as quick.
+    const [known, unknown] = times.map((each) => Math.min(...each)) as [number, number];
+    expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(5);
+  });
+
+  test('leaves the event loop free', async () => {
+    const real = new PasswordHasher({ maxRunning: 2 });
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    await Promise.all(Array.from({ length: 6 }, () => real.hash('secret')));
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(6);
+  });
+
+  test('beyond those who run and those who wait is refused at once, and what was accepted is done', async () => {
+    const narrow = new PasswordHasher({ ...cheap, maxRunning: 1, maxWaiting: 2 });
+    const asked = await Promise.allSettled(Array.from({ length: 5 }, () => narrow.hash('secret')));
+    expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
+    expect(asked[3]).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
+    expect((asked[3] as PromiseRejectedResult).reason).toMatchObject({ retryAfterSeconds: 1 });
+    expect(await narrow.verify(await narrow.hash('again'), 'again')).toEqual({ ok: true });
+  });
+});

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { hash, parseOptions, verify } from '@node-rs/argon2';
+import { TurnQueue } from './turn-queue.ts';
+
+export interface PasswordHasherOptions {
+  /** Of one hash, in KiB. Default 19456 (19 MiB). Source: OWASP Password Storage Cheat Sheet. */
+  memoryKiB?: number;
+  /** Default 2. */
+  passes?: number;
+  /** Threads of one hash. Default 1. */
+  lanes?: number;
+  /** Hashes at a time. Default: half of the processors, at least 1. They are computed on the threads that files, DNS and compression need as well. */
+  maxRunning?: number;
+  /** Hashes that wait for their turn; one beyond is refused. Default 64. */
+  maxWaiting?: number;
+}
+
+export interface Verdict {
+  ok: boolean;
+  /** The password is right, and was hashed with less than is asked for now: hash it anew. */
+  rehash?: boolean;
+}
+
+type Cost = Required<Pick<PasswordHasherOptions, 'memoryKiB' | 'passes' | 'lanes'>>;
+
+/** Longest text that is looked at: 256 characters of four units; anything longer is no password of ours. */
+const LONGEST = 1024;
+// A const enum in the library's types, which single files cannot read: Argon2id.
+const ARGON2ID = 2;
+
+/**
+ * Passwords as Argon2id hashes, in PHC's form. Unicode is normalised (NFKC, as NIST SP 800-63B advises), so that the same keys typed elsewhere are the
+ * same password. Never computed on the event loop; all callers share `maxRunning` turns, first come, first served.
+ * Throws TooManyPasswordsError where too many wait.
+ */
+export class PasswordHasher {
+  readonly #cost: Cost;
+  readonly #turns: TurnQueue;
+  /** Of no password: as much work as a real one. */
+  readonly #nobodys: string;
+
+  constructor({ memoryKiB = 19_456, passes = 2, lanes = 1, maxRunning = Math.max(1, Math.floor(availableParallelism() / 2)), maxWaiting = 64 }: PasswordHasherOptions = {}) {
+    this.#cost = { memoryKiB, passes, lanes };
+    this.#turns = new TurnQueue({ maxRunning, maxWaiting });
+    this.#nobodys = `$argon2id$v=19$m=${memoryKiB},t=${passes},p=${lanes}$${base64(16)}$${base64(32)}`;
+  }
+
+  /** The password must have passed `checkPasswordRules`. */
+  hash(password: string): Promise<string> {
+    const { memoryKiB, passes, lanes } = this.#cost;
+    return this.#turns.run(() => hash(normalize(password), { algorithm: ARGON2ID, memoryCost: memoryKiB, timeCost: passes, parallelism: lanes }));
+  }
+
+  /** Is it the password of this hash? Of an absent hash, or one in no form that is known, it is none, after the same work. */
+  async verify(stored: string | undefined, password: string): Promise<Verdict> {
+    const cost = stored === undefined ? undefined : costOf(stored);
+    const isPossible = cost !== undefined && password.length <= LONGEST;
+    const matches = await this.#turns.run(() => verify(isPossible ? stored! : this.#nobodys, isPossible ? normalize(password) : ''));
+    if (!isPossible || !matches) return { ok: false };
+    return isLess(cost, this.#cost) ? { ok: true, rehash: true } : { ok: true };
+  }
+}
+
+function costOf(stored: string): Cost | undefined {
+  try {
+    const { algorithm, memoryCost, timeCost, parallelism } = parseOptions(stored);
+    // What was made by another variant counts as made with nothing.
+    return (algorithm as number) === ARGON2ID ? { memoryKiB: memoryCost, passes: timeCost, lanes: parallelism } : { memoryKiB: 0, passes: 0, lanes: 0 };
+  } catch {
+    return undefined;
+  }
+}
+
+function isLess(cost: Cost, wanted: Cost): boolean {
+  return cost.memoryKiB < wanted.memoryKiB || cost.passes < wanted.passes || cost.lanes < wanted.lanes;
+}
+
+const normalize = (password: string): string => password.normalize('NFKC');
+const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replaceAll('=', '');

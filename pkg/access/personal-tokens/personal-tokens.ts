@@ -1,0 +1,181 @@
+import { randomInt } from 'node:crypto';
+import { fieldError, newAlreadyExists, newForbidden, newInvalid, newNotFound, parseTimestamp, type StatusCause } from '#pkg/apimachinery/index';
+import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
+import type { AccessDatabase, Queryable } from '../access-database.ts';
+import type { Audit } from '../audit/audit.ts';
+import { presentToken, tokenColumns, tokenKind, tokenResource, type PersonalToken, type TokenRow } from './personal-token.ts';
+import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts';
+import { TokenStore } from './token-store.ts';
+
+const mostTokens = 100;
+/** Without vowels and look-alikes, so that no word comes of it. Source: k8s.io/apimachinery/pkg/util/rand. */
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const longestPrefix = 248;
+/** Names tried for one generateName; of a hundred tokens none can have so many. */
+const attempts = 8;
+
+/** What there is to narrow a token to: the content platform knows. */
+export interface TokenRoles {
+  /** Has the user, whatever restricts them, this ClusterRole? */
+  hasRole(user: UserInfo, clusterRole: string): boolean | Promise<boolean>;
+  /** Names of all ClusterRoles. */
+  clusterRoles(): Iterable<string> | Promise<Iterable<string>>;
+}
+
+export interface PersonalTokensParts {
+  database: AccessDatabase;
+  audit: Audit;
+  roles: TokenRoles;
+}
+
+/** Who asks, as the content platform knows them: `uid` is the user's id, and what restricts them restricts what they make. */
+export interface TokenOwner {
+  user: UserInfo;
+  /** For the audit. */
+  address: string;
+  requestId: string;
+}
+
+/**
+ * A user's own personal tokens. What concerns none of theirs is StatusError 404; a draft that cannot be is 422 with a cause a field; a name that they have given
+ * to another one is 409. Every change is a row of the audit.
+ */
+export class PersonalTokens {
+  readonly #parts: PersonalTokensParts;
+
+  constructor(parts: PersonalTokensParts) {
+    this.#parts = parts;
+  }
+
+  /** By name. */
+  async list(userId: string): Promise<PersonalToken[]> {
+    const { rows } = await this.#parts.database.pool.query<TokenRow>({
+      name: 'tokens-of-user',
+      text: `SELECT ${tokenColumns} FROM access.personal_tokens WHERE user_id = $1 ORDER BY name COLLATE "C", id`,
+      values: [userId],
+    });
+    return rows.map(presentToken);
+  }
+
+  async get(userId: string, name: string): Promise<PersonalToken> {
+    return presentToken(await this.#find(userId, name, this.#parts.database.pool));
+  }
+
+  /** The names that a user may narrow a token to; those the system keeps for itself are left out. */
+  async assignableRoles(user: UserInfo): Promise<string[]> {
+    const assignable: string[] = [];
+    for (const name of await this.#parts.roles.clusterRoles()) if (!name.startsWith('system:') && (await this.#mayAssign(user, name))) assignable.push(name);
+    return assignable.toSorted();
+  }
+
+  /** With `status.token`, which nobody can be told again. At most 100 a user, dead ones included. */
+  async create({ user, address, requestId }: TokenOwner, draft: TokenDraft): Promise<PersonalToken> {
+    const leaks = credentialCauses(draft);
+    if (leaks.length > 0) throw newInvalid(tokenKind, '', leaks);
+    const causes = draftCauses(draft);
+    if (causes.length === 0) causes.push(...(await this.#roleCauses(user, draft.roles ?? [])));
+    if (causes.length > 0) throw newInvalid(tokenKind, draft.name ?? '', causes);
+    const token = newPersonalToken();
+    return this.#parts.database.transaction(async (client) => {
+      const name = await this.#reserveName(client, user, draft);
+      const roles = draft.roles ?? user.restriction?.roles ?? null;
+      const { rows } = await client.query<TokenRow>({
+        name: 'token-create',
+        text: `INSERT INTO access.personal_tokens (user_id, username, name, display_name, expires, roles, hash) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${tokenColumns}`,
+        // By the name alone a replica of the last release lets everybody in, and narrows nobody.
+        values: [user.uid, roles === null ? user.name : '', name, draft.displayName ?? '', expiryOf(draft), roles, TokenStore.hash(token)],
+      });
+      const made = presentToken(rows[0]!);
+      await this.#note('create', { user, address, requestId }, made, client);
+      return { ...made, status: { ...made.status, token } };
+    });
+  }
+
+  /** From the next request on, on every replica. Nothing happens to one that is revoked. */
+  revoke(owner: TokenOwner, name: string): Promise<PersonalToken> {
+    return this.#change(owner, name, async (client, row) => {
+      if (row.revoked !== null) return presentToken(row);
+      return this.#set('revoke', 'revoked = now()', { owner, row, client });
+    });
+  }
+
+  /** Who is narrowed may not bring back what was not: 403. Nothing happens to one that is not revoked. */
+  restore(owner: TokenOwner, name: string): Promise<PersonalToken> {
+    return this.#change(owner, name, async (client, row) => {
+      if (row.revoked === null) return presentToken(row);
+      const { restriction } = owner.user;
+      const isWithin = restriction === undefined || row.roles?.every((role) => restriction.roles.includes(role)) === true;
+      if (!isWithin) throw newForbidden(tokenResource, name, 'it can do more than the credential of this request');
+      return this.#set('restore', 'revoked = NULL', { owner, row, client });
+    });
+  }
+
+  /** Answers what was removed. */
+  remove(owner: TokenOwner, name: string): Promise<PersonalToken> {
+    return this.#change(owner, name, async (client, row) => {
+      await client.query({ name: 'token-remove', text: 'DELETE FROM access.personal_tokens WHERE id = $1', values: [row.id] });
+      const removed = presentToken(row);
+      await this.#note('delete', owner, removed, client);
+      return removed;
+    });
+  }
+
+  #change(owner: TokenOwner, name: string, work: (client: Queryable, row: TokenRow) => Promise<PersonalToken>): Promise<PersonalToken> {
+    return this.#parts.database.transaction(async (client) => work(client, await this.#find(owner.user.uid, name, client, 'FOR UPDATE')));
+  }
+
+  async #set(action: 'revoke' | 'restore', assignment: string, { owner, row, client }: { owner: TokenOwner; row: TokenRow; client: Queryable }): Promise<PersonalToken> {
+    const text = `UPDATE access.personal_tokens SET ${assignment} WHERE id = $1 RETURNING ${tokenColumns}`;
+    const { rows } = await client.query<TokenRow>({ name: `token-${action}`, text, values: [row.id] });
+    const changed = presentToken(rows[0]!);
+    await this.#note(action, owner, changed, client);
+    return changed;
+  }
+
+  async #find(userId: string, name: string, on: Queryable, lock: '' | 'FOR UPDATE' = ''): Promise<TokenRow> {
+    const text = `SELECT ${tokenColumns} FROM access.personal_tokens WHERE user_id = $1 AND name = $2 ${lock}`;
+    const { rows } = await on.query<TokenRow>({ name: lock === '' ? 'token-of-user' : 'token-of-user-lock', text, values: [userId, name] });
+    if (rows[0] === undefined) throw newNotFound(tokenResource, name);
+    return rows[0];
+  }
+
+  /** A name that no other token of the user has, until the transaction ends. */
+  async #reserveName(client: Queryable, { uid, name: username }: UserInfo, { name, generateName = 'pat-' }: TokenDraft): Promise<string> {
+    // Names and numbers of tokens are looked at while no other is made for this user.
+    const { rows: owners } = await client.query({ name: 'token-owner-lock', text: 'SELECT 1 FROM access.users WHERE id = $1 FOR NO KEY UPDATE', values: [uid] });
+    if (owners.length === 0) throw newForbidden(tokenResource, '', `there is no user ${JSON.stringify(username)} any more`);
+    const { rows } = await client.query<{ name: string }>({ name: 'token-names', text: 'SELECT name FROM access.personal_tokens WHERE user_id = $1', values: [uid] });
+    const taken = new Set(rows.map((row) => row.name));
+    if (rows.length >= mostTokens) throw newInvalid(tokenKind, name ?? '', [fieldError.forbidden('metadata.name', `you have ${mostTokens} tokens, as many as there may be; delete one first`)]);
+    if (name !== undefined) {
+      if (taken.has(name)) throw newAlreadyExists(tokenResource, name);
+      return name;
+    }
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const made = generateName.slice(0, longestPrefix) + Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('');
+      if (!taken.has(made)) return made;
+    }
+    throw newAlreadyExists(tokenResource, generateName);
+  }
+
+  async #roleCauses(user: UserInfo, roles: readonly string[]): Promise<StatusCause[]> {
+    const causes: StatusCause[] = [];
+    for (const [index, role] of roles.entries()) if (!(await this.#mayAssign(user, role))) causes.push(fieldError.invalid(`spec.roles[${index}]`, role, 'is no ClusterRole that you hold'));
+    return causes;
+  }
+
+  async #mayAssign({ restriction, ...owner }: UserInfo, role: string): Promise<boolean> {
+    if (restriction !== undefined && !restriction.roles.includes(role)) return false;
+    return this.#parts.roles.hasRole(owner, role);
+  }
+
+  #note(action: string, { user, address, requestId }: TokenOwner, { metadata, spec }: PersonalToken, on: Queryable): Promise<void> {
+    const detail = action !== 'create' ? '' : [`until ${spec.expiresAt ?? 'revoked'}`, ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`])].join('; ');
+    return this.#parts.audit.operate({ actor: { id: user.uid, username: user.name }, action, resourceType: 'personal_token', resource: metadata.name, detail, address, requestId }, on);
+  }
+}
+
+function expiryOf({ expiresAt }: TokenDraft): Date | null {
+  const instant = expiresAt === undefined ? undefined : parseTimestamp(expiresAt);
+  return instant === undefined ? null : new Date(instant);
+}

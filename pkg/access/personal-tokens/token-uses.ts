@@ -1,0 +1,103 @@
+import type { Logger } from 'pino';
+import type { AccessDatabase } from '../access-database.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { FoundToken } from './token-store.ts';
+
+const FLUSH_MS = 5_000;
+/** Of one token, between two rows of the audit about its failed use, a process. */
+const REPEAT_MS = 60_000;
+/** Tokens that are waited with or remembered; what is beyond is left out. */
+const MOST = 10_000;
+
+export interface TokenUsesParts {
+  database: AccessDatabase;
+  audit: Audit;
+  log: Logger;
+}
+
+interface FailedUse {
+  token: FoundToken;
+  address: string;
+}
+
+/**
+ * Notes when tokens were used, and that dead ones were tried, a few seconds later and many at once: no request waits for it.
+ * Starts by itself; `stop` writes what is left.
+ */
+export class TokenUses {
+  readonly #parts: TokenUsesParts;
+  #used = new Set<string>();
+  #failed: FailedUse[] = [];
+  /** When a failed use was last noted, by token. */
+  readonly #noted = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: TokenUsesParts) {
+    this.#parts = parts;
+  }
+
+  used(tokenId: string): void {
+    if (this.#used.size >= MOST) return;
+    this.#used.add(tokenId);
+    this.#schedule();
+  }
+
+  /** Of a token that was revoked or has expired, or whose owner may not come in. */
+  failed(token: FoundToken, address: string): void {
+    const now = Date.now();
+    const noted = this.#noted.get(token.token_id);
+    if (noted !== undefined && now - noted < REPEAT_MS) return;
+    // Which also makes room.
+    this.#schedule();
+    if (this.#noted.size >= MOST) return;
+    this.#noted.set(token.token_id, now);
+    this.#failed.push({ token, address });
+  }
+
+  /** Nothing is used any more, and the database still answers. Never rejects. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.flush();
+  }
+
+  /** Writes what there is; never rejects. */
+  flush(): Promise<void> {
+    const [used, failed] = [[...this.#used], this.#failed];
+    this.#used = new Set();
+    this.#failed = [];
+    for (const [id, time] of this.#noted) if (Date.now() - time >= REPEAT_MS) this.#noted.delete(id);
+    this.#writing = this.#writing.then(() => this.#write(used, failed));
+    return this.#writing;
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.flush();
+    }, FLUSH_MS);
+  }
+
+  async #write(used: readonly string[], failed: readonly FailedUse[]): Promise<void> {
+    try {
+      if (used.length > 0) await this.#parts.database.pool.query({ name: 'tokens-used', text: noteUses, values: [used] });
+      for (const { token, address } of failed) {
+        const { username, token_name: resource } = token;
+        await this.#parts.audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'personal_token', resource, detail: `of ${username}: ${reasonOf(token)}`, address });
+      }
+    } catch (error) {
+      this.#parts.log.warn({ err: error }, 'the use of tokens could not be noted');
+    }
+  }
+}
+
+function reasonOf({ is_usable: isUsable }: FoundToken): string {
+  return isUsable ? 'the user is disabled or has expired' : 'the token was revoked or has expired';
+}
+
+/** Another replica that notes the same is not waited for. */
+const noteUses = `
+  UPDATE access.personal_tokens SET last_used = now() WHERE id IN (
+    SELECT id FROM access.personal_tokens
+    WHERE id = ANY($1) AND (last_used IS NULL OR last_used < now() - interval '1 minute') FOR NO KEY UPDATE SKIP LOCKED)`;

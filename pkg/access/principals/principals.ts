@@ -1,0 +1,50 @@
+import { systemAuthenticated, systemMasters, type UserInfo } from '#pkg/identity/index';
+import type { AccessDatabase } from '../access-database.ts';
+import type { OrgRole, Principal, SystemRole } from './caller.ts';
+
+/** A row of the view `principals`, as pg gives it. */
+export interface PrincipalRow {
+  id: string;
+  username: string;
+  groups: string[];
+  is_valid: boolean;
+  system_roles: string[];
+  /** `<org id>:<role>` */
+  org_roles: string[];
+}
+
+/** Users who may come in at this moment. */
+export class Principals {
+  readonly #database: AccessDatabase;
+
+  constructor(database: AccessDatabase) {
+    this.#database = database;
+  }
+
+  /** Undefined where there is no such user, or it is disabled or expired. */
+  async find(userId: string): Promise<Principal | undefined> {
+    const { rows } = await this.#database.pool.query<PrincipalRow>({ name: 'principal', text: 'SELECT * FROM access.principals WHERE id = $1 AND is_valid', values: [userId] });
+    return rows[0] === undefined ? undefined : principalOf(rows[0]);
+  }
+}
+
+export function principalOf({ id, username, groups, system_roles: systemRoles, org_roles: orgRoles }: PrincipalRow): Principal {
+  const byOrg = new Map<string, Set<OrgRole>>();
+  for (const text of orgRoles) {
+    const at = text.indexOf(':');
+    const org = text.slice(0, at);
+    const roles = byOrg.get(org) ?? new Set();
+    byOrg.set(org, roles.add(text.slice(at + 1) as OrgRole));
+  }
+  return { id, username, groups, systemRoles: new Set(systemRoles as SystemRole[]), orgRoles: byOrg };
+}
+
+/** Holds for everything on the content platform that may be seen. */
+export const auditorsGroup = 'svc:system-auditors';
+
+/** The same user as the content platform knows them: roles here are groups there. */
+export function userInfoOf({ id, username, groups, systemRoles, orgRoles }: Principal): UserInfo {
+  const ofOrgs = Array.from(orgRoles, ([org, roles]) => Array.from(roles, (role) => `org:${org}:${role}`)).flat();
+  const ofSystem = [...(systemRoles.has('SystemAdmin') ? [systemMasters] : []), ...(systemRoles.has('SystemAuditor') ? [auditorsGroup] : [])];
+  return { name: username, uid: id, groups: [...ofSystem, ...ofOrgs, ...groups, systemAuthenticated] };
+}

@@ -1,0 +1,12 @@
+import type { AccessDatabase } from '../access-database.ts';
+import type { Audit } from '../audit/audit.ts';
+import type { Organizations } from '../orgs/organizations.ts';
+import type { Users } from '../users/users.ts';
+
+/** What the operations on roles work with. */
+export interface RoleParts {
+  database: AccessDatabase;
+  audit: Audit;
+  users: Users;
+  organizations: Organizations;
+}

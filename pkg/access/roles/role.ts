@@ -1,0 +1,49 @@
+import type { OrgRole, SystemRole } from '../principals/caller.ts';
+
+export type RoleName = SystemRole | OrgRole;
+
+/** What a user may be; there are these six, and no others. */
+export interface Role {
+  readonly id: string;
+  readonly name: RoleName;
+  readonly display_name: string;
+  readonly scope: 'system' | 'org';
+  readonly builtin: true;
+  /** For people: what it permits; `*` is everything. */
+  readonly permissions: readonly string[];
+}
+
+/** Of a person with nothing but an account: what is their own. */
+const own = ['profile', 'access-keys', 'sessions', 'personal-tokens'];
+const reading = ['users.view', 'orgs.view', 'role-bindings.view', 'audits.view'];
+
+const builtin = (n: number, name: RoleName, display_name: string, permissions: readonly string[]): Role => ({
+  id: `00000000-0000-0000-0000-00000000000${n}`,
+  name,
+  display_name,
+  scope: name.startsWith('System') ? 'system' : 'org',
+  builtin: true,
+  permissions,
+});
+
+/** In the order of their ids, which are JumpServer's. */
+export const roles: readonly Role[] = [
+  builtin(1, 'SystemAdmin', 'System administrator', ['*']),
+  builtin(2, 'SystemAuditor', 'System auditor', [...reading, ...own]),
+  builtin(3, 'SystemUser', 'User', own),
+  builtin(5, 'OrgAdmin', 'Organization administrator', [...reading, 'users.create', 'role-bindings.create', 'role-bindings.delete']),
+  builtin(6, 'OrgAuditor', 'Organization auditor', reading),
+  builtin(7, 'OrgUser', 'Organization user', ['orgs.view']),
+];
+
+/** By id, or by name in any case. */
+export function findRole(text: string): Role | undefined {
+  const key = text.toLowerCase();
+  return roles.find(({ id, name }) => id === key || name.toLowerCase() === key);
+}
+
+/** As records of users hold it. */
+export function presentRole(role: RoleName): Pick<Role, 'id' | 'name' | 'display_name'> {
+  const { id, name, display_name } = findRole(role)!;
+  return { id, name, display_name };
+}

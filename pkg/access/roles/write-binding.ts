@@ -1,0 +1,80 @@
+import type { Queryable } from '../access-database.ts';
+import { actorOf } from '../audit/audit.ts';
+import { newFieldErrors, newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import type { Call } from '../http/operation.ts';
+import { isRoot, type Organization } from '../orgs/organization.ts';
+import { selectOrg } from '../orgs/select-org.ts';
+import { holdsIn, isAdministrator } from '../principals/caller.ts';
+import { FieldReader } from '../records/field-reader.ts';
+import { refuseLastAdministrator } from '../users/administrators.ts';
+import { isDuplicate } from '../users/unique-fields.ts';
+import { bindingColumns, bindingsFrom, titleOf, type Binding, type Scope } from './binding.ts';
+import { findRole } from './role.ts';
+import type { RoleParts } from './role-parts.ts';
+
+/** `{user, role}`, and of an organization `org`; without it in the one the call is made in. */
+export async function createBinding(scope: Scope, call: Call, parts: RoleParts): Promise<Binding> {
+  const reader = FieldReader.ofBody(await call.request.fields());
+  const organization = scope === 'system' ? undefined : await readOrganization(reader, call, parts);
+  checkWriter(call, organization?.id ?? null);
+  const user = reader.text('user', { isRequired: true, longest: 1000 });
+  const role = reader.text('role', { isRequired: true, check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.') });
+  const userId = user === undefined ? undefined : await parts.users.resolve(user);
+  if (user !== undefined && userId === undefined) reader.refuse('user', 'There is no such user.');
+  reader.done();
+  try {
+    return await parts.database.transaction(async (on) => {
+      const binding = await insertBinding({ scope, userId: userId!, role: findRole(role!)!.name, orgId: organization?.id, createdBy: call.caller.username }, on);
+      await parts.audit.operate({ ...actorOf(call), action: 'create', resourceType: `${scope}_role_binding`, resource: titleOf(binding), orgId: binding.org_id ?? undefined }, on);
+      return binding;
+    });
+  } catch (error) {
+    if (isDuplicate(error)) throw newFieldErrors({ non_field_errors: ['The user has this role already.'] });
+    throw error;
+  }
+}
+
+/** In `org`, which must be known, and one that has members. Undefined where that is wrong. */
+async function readOrganization(reader: FieldReader, call: Call, { organizations }: RoleParts): Promise<Organization | undefined> {
+  const text = reader.text('org', { longest: 1000 });
+  const organization = text !== undefined ? await organizations.find(text) : reader.has('org') ? undefined : await selectOrg(call, organizations);
+  if (text !== undefined && organization === undefined) reader.refuse('org', 'There is no such organization.');
+  if (organization === undefined || !isRoot(organization)) return organization;
+  return reader.refuse('org', 'ROOT has no members of its own.');
+}
+
+function checkWriter({ caller }: Pick<Call, 'caller'>, orgId: string | null): void {
+  if (!isAdministrator(caller) && (orgId === null || !holdsIn(caller, orgId, 'OrgAdmin'))) throw newPermissionDenied();
+}
+
+async function insertBinding({ scope, userId, role, orgId, createdBy }: { scope: Scope; userId: string; role: string; orgId: string | undefined; createdBy: string }, on: Queryable): Promise<Binding> {
+  // What goes at this moment is not there: no broken reference.
+  const { rows: found } = await on.query({ name: 'binding-user-lock', text: 'SELECT 1 FROM access.users WHERE id = $1 FOR KEY SHARE', values: [userId] });
+  if (found.length === 0) throw newFieldErrors({ user: ['There is no such user.'] });
+  if (orgId !== undefined) {
+    const { rows } = await on.query({ name: 'binding-org-lock', text: 'SELECT 1 FROM access.organizations WHERE id = $1 FOR KEY SHARE', values: [orgId] });
+    if (rows.length === 0) throw newFieldErrors({ org: ['There is no such organization.'] });
+  }
+  const { rows } = await on.query<{ id: string }>({
+    name: `${scope}-binding-insert`,
+    text: `INSERT INTO access.${scope}_role_bindings (user_id, role, created_by${scope === 'org' ? ', org_id' : ''}) VALUES ($1, $2, $3${scope === 'org' ? ', $4' : ''}) RETURNING id`,
+    values: [userId, role, createdBy, ...(orgId === undefined ? [] : [orgId])],
+  });
+  return (await findBinding(scope, rows[0]!.id, on))!;
+}
+
+export async function findBinding(scope: Scope, id: string, on: Queryable): Promise<Binding | undefined> {
+  const { rows } = await on.query<Binding>({ name: `${scope}-binding`, text: `SELECT ${bindingColumns(scope)} FROM ${bindingsFrom(scope)} WHERE b.id = $1`, values: [id] });
+  return rows[0];
+}
+
+/** Throws 403 for the role of the last administrator. */
+export async function removeBinding(scope: Scope, call: Call, binding: Binding, { database, audit }: RoleParts): Promise<void> {
+  checkWriter(call, binding.org_id);
+  await database.transaction(async (on) => {
+    if (binding.role === 'SystemAdmin') await refuseLastAdministrator(binding.user_id, on);
+    const { rowCount } = await on.query({ name: `${scope}-binding-delete`, text: `DELETE FROM access.${scope}_role_bindings WHERE id = $1`, values: [binding.id] });
+    if (rowCount === 0) throw newNotFound();
+    await audit.operate({ ...actorOf(call), action: 'delete', resourceType: `${scope}_role_binding`, resource: titleOf(binding), orgId: binding.org_id ?? undefined }, on);
+  });
+}

@@ -1,0 +1,86 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { SecretError } from './secret-error.ts';
+
+const VERSION = 1;
+const ID_BYTES = 6;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 1 + ID_BYTES + NONCE_BYTES;
+
+/**
+ * One 256-bit key, and what it does: AES-256-GCM and HMAC-SHA256, each under a subkey of its own (HKDF, RFC 5869).
+ *
+ * Sealed is: one byte 1, the key's id (6 bytes), a random nonce (12), the ciphertext, the tag (16). The purpose is authenticated with it, so that
+ * what was sealed for one row does not open in another. Random nonces are good for 2^32 seals under one key (NIST SP 800-38D).
+ */
+export class SecretKey {
+  /** 12 hexadecimal digits; tells nothing of the key. */
+  readonly id: string;
+  // Private to the engine too: an inspected or logged key shows nothing.
+  readonly #bytes: Buffer;
+  readonly #sealing: Buffer;
+  readonly #hashing: Buffer;
+
+  private constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.#sealing = derive(bytes, 'svc seal', 32);
+    this.#hashing = derive(bytes, 'svc hash', 32);
+    this.id = derive(bytes, 'svc key id', ID_BYTES).toString('hex');
+  }
+
+  static generate(): SecretKey {
+    return new SecretKey(randomBytes(32));
+  }
+
+  /** Undefined unless it is 64 hexadecimal digits: `openssl rand -hex 32`. */
+  static parse(text: string): SecretKey | undefined {
+    return /^[0-9a-fA-F]{64}$/.test(text) ? new SecretKey(Buffer.from(text, 'hex')) : undefined;
+  }
+
+  /** The key itself, as `parse` takes it: for the key file and nothing else. */
+  reveal(): string {
+    return this.#bytes.toString('hex');
+  }
+
+  /** The text must be well-formed; half a surrogate pair would come back as U+FFFD. */
+  seal(text: string, purpose: string): Buffer {
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(purpose));
+    const head = Buffer.concat([Buffer.of(VERSION), Buffer.from(this.id, 'hex'), nonce]);
+    return Buffer.concat([head, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  /** @throws SecretError for anything but what this key sealed for this purpose */
+  open(sealed: Buffer, purpose: string): string {
+    if (sealedBy(sealed) !== this.id) throw unreadable();
+    const nonce = sealed.subarray(1 + ID_BYTES, HEAD_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: TAG_BYTES })
+      .setAAD(Buffer.from(purpose))
+      .setAuthTag(sealed.subarray(-TAG_BYTES));
+    try {
+      return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+    } catch {
+      // Node's error has nothing to add.
+      throw unreadable();
+    }
+  }
+
+  /** Keyed hash, 32 bytes. A purpose has no U+0000 in it. */
+  hash(text: string, purpose: string): Buffer {
+    return createHmac('sha256', this.#hashing).update(`${purpose}\0${text}`).digest();
+  }
+}
+
+/** Id of the key; undefined for what is no sealed secret. SQL knows the place too: `key-uses.ts`. */
+export function sealedBy(sealed: Buffer): string | undefined {
+  if (sealed.length < HEAD_BYTES + TAG_BYTES || sealed[0] !== VERSION) return undefined;
+  return sealed.toString('hex', 1, 1 + ID_BYTES);
+}
+
+function derive(key: Buffer, info: string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', info, length));
+}
+
+function unreadable(): SecretError {
+  return new SecretError('unreadable', 'A secret cannot be opened: it was changed, or sealed for something else.');
+}

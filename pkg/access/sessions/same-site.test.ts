@@ -1,0 +1,29 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { TrustedProxies } from '#pkg/http/index';
+import { isSameSite } from './same-site.ts';
+
+const allowedOrigins = new Set(['https://app.example.org']);
+
+test.each<{ headers: Record<string, string>; tls?: boolean; is: boolean; reason: string }>([
+  { headers: { origin: 'http://svc.example.com' }, is: true, reason: 'a page of this host' },
+  { headers: { origin: 'http://svc.example.com:8091' }, is: true, reason: 'a page of another port, as the login page is' },
+  { headers: { origin: 'http://SVC.example.com' }, is: true, reason: 'a host has no case' },
+  { headers: { origin: 'https://svc.example.com' }, is: true, reason: 'TLS may end before this server' },
+  { headers: { origin: 'http://svc.example.com' }, tls: true, is: false, reason: 'a page without TLS may be anyone\'s' },
+  { headers: { origin: 'https://svc.example.com', 'sec-fetch-site': 'same-origin' }, tls: true, is: true, reason: 'both say so' },
+  { headers: { origin: 'https://evil.example.com' }, is: false, reason: 'another host' },
+  { headers: { origin: 'https://svc.example.com.evil.com' }, is: false, reason: 'a host that begins like this one' },
+  { headers: { origin: 'null' }, is: false, reason: 'a page that hides where it is from' },
+  { headers: { origin: '' }, is: false, reason: 'an empty origin' },
+  { headers: { origin: 'http://svc.example.com', 'sec-fetch-site': 'cross-site' }, is: false, reason: 'the browser knows better' },
+  { headers: { 'sec-fetch-site': 'same-site' }, is: true, reason: 'a browser that sends no Origin' },
+  { headers: { 'sec-fetch-site': 'none' }, is: false, reason: 'typed into the address bar, which changes nothing' },
+  { headers: {}, is: false, reason: 'nothing is said' },
+  { headers: { origin: 'https://app.example.org', 'sec-fetch-site': 'cross-site' }, is: true, reason: 'an origin that is allowed' },
+  { headers: { origin: 'chrome-extension://svc.example.com' }, is: false, reason: 'no page at all' },
+])('$headers is $is: $reason', ({ headers, tls = false, is }) => {
+  const request = Object.assign(new IncomingMessage(Object.assign(new Socket(), { encrypted: tls })), { headers: { host: 'svc.example.com', ...headers } });
+  expect(isSameSite(request, { proxies: new TrustedProxies([]), allowedOrigins })).toBe(is);
+});

@@ -1,0 +1,50 @@
+import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
+import type { RequestAuthenticator } from '#pkg/identity/index';
+import { readCookies } from '../http/cookies.ts';
+import { userInfoOf } from '../principals/principals.ts';
+import { isCsrfTokenOf } from './csrf-token.ts';
+import { isSameSite, type SameSiteOptions } from './same-site.ts';
+import { sessionCookie } from './session-cookies.ts';
+import type { Sessions } from './sessions.ts';
+
+export interface SessionAuthenticatorOptions extends SameSiteOptions {
+  sessions: Pick<Sessions, 'find'>;
+}
+
+const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Lets the pages' session in on the content platform, one query a request. A browser sends the session along whoever made it ask, so whatever changes
+ * something needs the CSRF token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. A session that is over counts as none.
+ * Throws StatusError 503 where the database does not answer.
+ */
+export function sessionAuthenticator({ sessions, ...site }: SessionAuthenticatorOptions): RequestAuthenticator {
+  return {
+    authenticateRequest: async (request) => {
+      const token = readCookies(request.headers.cookie).get(sessionCookie);
+      if (token === undefined) return undefined;
+      const session = await findSession(sessions, token);
+      if (session === undefined) return undefined;
+      if (!safeMethods.has(request.method)) {
+        const csrfToken = request.headers['x-csrftoken'];
+        if (typeof csrfToken !== 'string' || !isCsrfTokenOf(token, csrfToken)) throw newCsrfFailed('CSRF token missing or incorrect: send that of the session in the header X-CSRFToken');
+        if (!isSameSite(request, site)) throw newCsrfFailed('CSRF check failed: with a session, a change must be asked for by a page of this site');
+      }
+      return userInfoOf(session.principal);
+    },
+  };
+}
+
+async function findSession(sessions: Pick<Sessions, 'find'>, token: string): ReturnType<Sessions['find']> {
+  try {
+    return await sessions.find(token);
+  } catch (error) {
+    const unavailable = newServiceUnavailable('the session cannot be checked at the moment');
+    unavailable.cause = error;
+    throw unavailable;
+  }
+}
+
+function newCsrfFailed(message: string): StatusError {
+  return new StatusError(403, 'Forbidden', `forbidden: ${message}`, { details: {} });
+}

@@ -1,0 +1,197 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { TrustedProxies } from '#pkg/http/index';
+import type { UserInfo } from '#pkg/identity/index';
+import { defaultOrgId } from '../accesstest/add-user.ts';
+import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
+import { testCredential } from '../accesstest/test-credential.ts';
+import { jsonAnswer, type Operation } from '../http/operation.ts';
+import { csrfTokenOf } from './csrf-token.ts';
+import { sessionAuthenticator } from './session-authenticator.ts';
+import { endSessionCookies, sessionCookies } from './session-cookies.ts';
+import { sessionOperations } from './session-operations.ts';
+import { Sessions, type NewSession, type NewSessionOptions } from './sessions.ts';
+
+const path = '/api/v1/authentication/sessions/';
+const whoAmI: Operation = { method: 'GET', path: '/api/v1/who/', operationId: 'who', access: 'user', handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }) };
+const change: Operation = { ...whoAmI, method: 'POST', operationId: 'change' };
+const open: Operation = { method: 'GET', path: '/api/v1/open/', operationId: 'open', access: 'open', handle: async ({ caller }) => jsonAnswer(200, { name: caller?.username ?? null }) };
+const sessionsOf = ({ access }: AccessTestParts): Sessions => new Sessions({ database: access, perUser: 5 });
+
+let server: AccessTest;
+let other: AccessReplica;
+let sessions: Sessions;
+let mia: string;
+beforeAll(async () => {
+  server = await startAccessTest({
+    operations: (parts) => [...sessionOperations({ database: parts.access, audit: parts.audit, sessions: sessionsOf(parts) }), whoAmI, change, open],
+    credentials: (parts) => [testCredential, sessionsOf(parts).credential],
+  });
+  other = await server.startReplica();
+  sessions = sessionsOf(server);
+  mia = await server.addUser({ username: 'mia', groups: ['writers'], systemRoles: ['SystemAuditor', 'SystemUser'], orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+});
+afterAll(() => server.stop());
+
+const begin = async (userId = mia, more: Partial<NewSessionOptions> = {}): Promise<NewSession> => (await sessions.create({ userId, address: '192.0.2.1', userAgent: 'Browser', ...more }))!;
+const ask = (token: string, on: AccessReplica = server): Promise<AccessAnswer> => on.send('GET', '/api/v1/who/', { headers: { Cookie: `a=b; svc_sessionid=${token}` } });
+const sql = (text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> => server.access.pool.query(text, values);
+
+describe('a session', () => {
+  test('is let in on every replica; its hash alone is stored', async () => {
+    const { token } = await begin();
+    expect(token).toMatch(/^[0-9A-Za-z]{36}$/);
+    for (const replica of [server, other]) expect(await ask(token, replica)).toMatchObject({ status: 200, json: { name: 'mia', scheme: 'session' } });
+    expect(JSON.stringify((await sql('SELECT s::text FROM access.sessions s', [])).rows)).not.toContain(token);
+  });
+
+  test.each(['', 'x', 'a'.repeat(36), "'; DROP TABLE access.sessions --", 'a'.repeat(4000), '"'])('that is invented (%#) counts as none', async (token) => {
+    expect(await ask(token)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+    expect(await server.send('GET', '/api/v1/open/', { headers: { Cookie: `svc_sessionid=${token}` } })).toMatchObject({ status: 200, json: { name: null } });
+  });
+
+  test.each([
+    { end: 'UPDATE access.sessions SET expires = now() WHERE user_id = $1', reason: 'it was idle for too long' },
+    { end: 'UPDATE access.users SET is_active = false WHERE id = $1', reason: 'its user is disabled' },
+    { end: 'UPDATE access.users SET date_expired = now() WHERE id = $1', reason: 'its user has expired' },
+    { end: 'DELETE FROM access.users WHERE id = $1', reason: 'its user is gone' },
+  ])('is over at the next request of every replica once $reason', async ({ end, reason }) => {
+    const id = await server.addUser({ username: reason.replaceAll(' ', '-') });
+    const { token } = await begin(id);
+    expect((await ask(token, other)).status).toBe(200);
+    await sql(end, [id]);
+    for (const replica of [server, other]) expect(await ask(token, replica)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+  });
+
+  test('lives on while it is used, seen to the minute, but not for ever', async () => {
+    const { id, token } = await begin();
+    const row = async (): Promise<{ idle: number; left: number }> =>
+      (await sql('SELECT extract(epoch FROM now() - last_seen)::float8 AS idle, extract(epoch FROM expires - now())::float8 AS left FROM access.sessions WHERE id = $1', [id])).rows[0] as { idle: number; left: number };
+    await sql("UPDATE access.sessions SET last_seen = now() - interval '50 seconds', expires = now() + interval '1 hour' WHERE id = $1", [id]);
+    await ask(token);
+    expect((await row()).left).toBeLessThan(3601);
+    await sql("UPDATE access.sessions SET last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
+    await ask(token);
+    const touched = await row();
+    expect(touched.idle).toBeLessThan(30);
+    expect(touched.left).toBeGreaterThan(86_300);
+    await sql("UPDATE access.sessions SET created = now() - interval '29 days 23 hours', last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
+    await ask(token);
+    expect((await row()).left).toBeLessThan(3601);
+  });
+
+  test('takes the place of the one that the browser had', async () => {
+    const old = await begin();
+    const next = await begin(mia, { replaces: old.token });
+    expect([(await ask(old.token)).status, (await ask(next.token)).status]).toEqual([401, 200]);
+  });
+
+  test('does not begin for a password that is another one by now', async () => {
+    const id = await server.addUser({ username: 'eve' });
+    expect(await sessions.create({ userId: id, address: '', userAgent: '', passwordChanged: '' })).toBeDefined();
+    await sql('UPDATE access.users SET password_changed = now() WHERE id = $1', [id]);
+    expect(await sessions.create({ userId: id, address: '', userAgent: '', passwordChanged: '' })).toBeUndefined();
+  });
+
+  test('needs its CSRF token for what changes something', async () => {
+    const [{ token, csrfToken }, stranger] = [await begin(), await begin()];
+    const post = (headers: Record<string, string>, body = ''): Promise<AccessAnswer> => server.send('POST', '/api/v1/who/', { headers: { Cookie: `svc_sessionid=${token}`, ...headers }, body });
+    expect(await post({})).toMatchObject({ status: 403, json: { code: 'csrf_failed' } });
+    expect(await post({ 'X-CSRFToken': stranger.csrfToken })).toMatchObject({ status: 403 });
+    expect(await post({ 'X-CSRFToken': csrfToken })).toMatchObject({ status: 200 });
+    expect(await post({ 'Content-Type': 'application/x-www-form-urlencoded' }, `csrfmiddlewaretoken=${csrfToken}`)).toMatchObject({ status: 200 });
+  });
+
+  test('is one of a few of its user: those unused for longest go', async () => {
+    const id = await server.addUser({ username: 'many' });
+    const tokens: string[] = [];
+    for (let i = 0; i < 7; i += 1) tokens.push((await begin(id)).token);
+    expect((await Promise.all(tokens.map((token) => ask(token)))).map(({ status }) => status)).toEqual([401, 401, 200, 200, 200, 200, 200]);
+  });
+});
+
+test('cookies hide the session from scripts, show them the CSRF token, and are as strict as can be', () => {
+  const session = { token: 't', csrfToken: 'c', maxAgeSeconds: 60 };
+  expect(sessionCookies(session, { secure: true })).toEqual(['svc_sessionid=t; Path=/; SameSite=Lax; Max-Age=60; HttpOnly; Secure', 'svc_csrftoken=c; Path=/; SameSite=Lax; Max-Age=60; Secure']);
+  expect(endSessionCookies({ secure: false })).toEqual(['svc_sessionid=; Path=/; SameSite=Lax; Max-Age=0; HttpOnly', 'svc_csrftoken=; Path=/; SameSite=Lax; Max-Age=0']);
+});
+
+describe('one\'s own sessions', () => {
+  test('are listed, the last used first, and the current one is marked', async () => {
+    const id = await server.addUser({ username: 'lister' });
+    await begin(mia);
+    const [first, second] = [await begin(id, { userAgent: 'Phone' }), await begin(id)];
+    const headers = { Cookie: `svc_sessionid=${second.token}` };
+    const answer = await server.send('GET', path, { headers });
+    expect(answer.json).toEqual([
+      { id: second.id, remote_addr: '192.0.2.1', user_agent: 'Browser', created: expect.any(String), last_seen: expect.any(String), is_current: true },
+      expect.objectContaining({ id: first.id, user_agent: 'Phone', is_current: false }),
+    ]);
+    expect(answer.text).not.toContain(second.token);
+    expect((await server.send('GET', `${path}?limit=1&offset=1`, { headers })).json).toMatchObject({ count: 2, next: null, results: [{ id: first.id }] });
+    expect((await server.send('GET', path, { as: id })).json).toMatchObject([{ is_current: false }, { is_current: false }]);
+  });
+
+  test('can be ended, others\' cannot, and the cookies of the current one go with it', async () => {
+    const [mine, also, theirs] = [await begin(), await begin(), await begin(await server.addUser({ username: 'another' }))];
+    for (const id of [theirs.id, mine.id.replace(/./, 'z'), 'x', '%00']) expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(id === '%00' ? 400 : 404);
+    const headers = { Cookie: `svc_sessionid=${mine.token}`, 'X-CSRFToken': mine.csrfToken };
+    expect((await server.send('DELETE', `${path}${also.id}`, { headers })).headers).not.toHaveProperty('set-cookie');
+    expect(await server.send('DELETE', `${path}${mine.id.toUpperCase()}/`, { headers })).toMatchObject({ status: 204, headers: { 'set-cookie': endSessionCookies({ secure: false }) } });
+    expect((await Promise.all([mine, also, theirs].map(({ token }) => ask(token, other)))).map(({ status }) => status)).toEqual([401, 401, 200]);
+    const { rows } = await sql("SELECT username, resource FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id", []);
+    expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
+  });
+
+  test('end all together, but for one', async () => {
+    const id = await server.addUser({ username: 'ender' });
+    const [kept, gone] = [await begin(id), await begin(id)];
+    await sessions.endAll(id, { except: kept.id });
+    expect([(await ask(kept.token)).status, (await ask(gone.token)).status]).toEqual([200, 401]);
+    await sessions.endAll(id);
+    expect((await ask(kept.token)).status).toBe(401);
+  });
+});
+
+describe('on the content platform a session', () => {
+  const asked = (method: string, headers: Record<string, string>, on = sessions): Promise<UserInfo | undefined> =>
+    sessionAuthenticator({ sessions: on, proxies: new TrustedProxies([]), allowedOrigins: new Set() }).authenticateRequest(
+      Object.assign(new IncomingMessage(new Socket()), { method, headers: { host: 'svc.example.com', ...headers } }),
+    );
+
+  test('is the user with their groups as they are now', async () => {
+    const { token } = await begin();
+    expect(await asked('GET', { cookie: `svc_sessionid=${token}` })).toEqual({
+      name: 'mia',
+      uid: mia,
+      groups: ['svc:system-auditors', `org:${defaultOrgId}:OrgUser`, 'writers', 'system:authenticated'],
+    });
+  });
+
+  test('that is over, or was never there, is nobody', async () => {
+    const { id, token } = await begin();
+    await sessions.end(mia, id);
+    expect(await asked('POST', { cookie: `svc_sessionid=${token}` })).toBeUndefined();
+    expect(await asked('POST', { cookie: 'svc_sessionid=x' })).toBeUndefined();
+    expect(await asked('POST', {})).toBeUndefined();
+  });
+
+  test('changes something with its CSRF token, for a page of this site', async () => {
+    const { token } = await begin();
+    const cookie = `svc_sessionid=${token}`;
+    const origin = 'http://svc.example.com:8091';
+    const good = { cookie, origin, 'x-csrftoken': csrfTokenOf(token) };
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      expect(await asked(method, good)).toMatchObject({ name: 'mia' });
+      for (const bad of [{ cookie, origin }, { ...good, 'x-csrftoken': csrfTokenOf('x') }, { ...good, origin: 'https://evil.example' }, { cookie, 'x-csrftoken': good['x-csrftoken'] }]) {
+        await expect(asked(method, bad)).rejects.toMatchObject({ code: 403, reason: 'Forbidden', message: expect.stringContaining('CSRF') });
+      }
+    }
+  });
+
+  test('cannot be checked without the database: 503', async () => {
+    const broken = { find: () => Promise.reject(new Error('away')) } as unknown as Sessions;
+    await expect(asked('GET', { cookie: 'svc_sessionid=x' }, broken)).rejects.toMatchObject({ code: 503 });
+  });
+});

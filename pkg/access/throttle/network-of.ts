@@ -1,0 +1,14 @@
+import { isIPv6 } from 'node:net';
+
+/** By what a client's address is counted: an IPv4 address itself, of IPv6 the /64, all of which is one customer's. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  if (tail !== undefined) {
+    const rest = tail.split(':').filter((group) => group !== '');
+    while (groups.length + rest.length < 8) groups.push('0');
+    groups.push(...rest);
+  }
+  return `${groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}

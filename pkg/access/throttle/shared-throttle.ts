@@ -1,0 +1,106 @@
+import type { Log } from '#pkg/database/index';
+import type { AccessDatabase } from '../access-database.ts';
+import { networkOf } from './network-of.ts';
+import type { Throttle } from './throttle.ts';
+
+export interface SharedThrottleOptions {
+  database: AccessDatabase;
+  log: Log;
+  /** Requests a minute of an address that says nothing, or nothing right, of who asks. Default 2048. */
+  anonymous?: number;
+  /** Requests a minute of a user. Default 4096. */
+  user?: number;
+}
+
+/** What one key may still do in this minute without asking the database again. */
+interface Allowance {
+  /** Reserved and not used yet. */
+  left: number;
+  /** Counted so far by all replicas, as far as is known here. */
+  used: number;
+  /** When the minute is over, by `performance.now()`. */
+  endsAt: number;
+  /** Others wait for the one who asks. */
+  asking: Promise<void> | undefined;
+}
+
+const maxKeys = 20_000;
+/** A block is this part of what is left, so that blocks grow small before the limit comes, and little of it lies unused at another replica. */
+const partOfRest = 32;
+
+/**
+ * Counts in the database, a block of requests at a time: most requests cost no query, and all replicas together let no more pass than the limit.
+ * The minute is the database's. While the database does not answer each replica counts for itself: whoever needs the database fails anyway.
+ */
+export class SharedThrottle implements Throttle {
+  readonly #database: AccessDatabase;
+  readonly #log: Log;
+  readonly #limits: { anonymous: number; user: number };
+  readonly #allowances = new Map<string, Allowance>();
+  #lastComplaintAt = -Infinity;
+
+  constructor({ database, log, anonymous = 2048, user = 4096 }: SharedThrottleOptions) {
+    this.#database = database;
+    this.#log = log;
+    this.#limits = { anonymous, user };
+  }
+
+  async take(key: string, kind: 'anonymous' | 'user'): Promise<number | undefined> {
+    const limit = this.#limits[kind];
+    const counted = key.startsWith('ip:') ? `ip:${networkOf(key.slice(3))}` : key;
+    for (;;) {
+      const allowance = this.#allowanceOf(counted);
+      if (allowance.left > 0) {
+        allowance.left -= 1;
+        return undefined;
+      }
+      if (allowance.used >= limit) return Math.max(1, Math.ceil((allowance.endsAt - performance.now()) / 1000));
+      allowance.asking ??= this.#reserve(counted, allowance, limit);
+      await allowance.asking;
+    }
+  }
+
+  #allowanceOf(key: string): Allowance {
+    const known = this.#allowances.get(key);
+    if (known !== undefined && (known.asking !== undefined || performance.now() < known.endsAt)) return known;
+    const allowance: Allowance = { left: 0, used: 0, endsAt: Infinity, asking: undefined };
+    // At the end of the order, from whose beginning they are dropped.
+    this.#allowances.delete(key);
+    this.#allowances.set(key, allowance);
+    if (this.#allowances.size > maxKeys) this.#allowances.delete(this.#allowances.keys().next().value!);
+    return allowance;
+  }
+
+  async #reserve(key: string, allowance: Allowance, limit: number): Promise<void> {
+    const size = Math.max(1, Math.floor((limit - allowance.used) / partOfRest));
+    const { used, secondsLeft } = await this.#count(key, size, allowance);
+    // What goes beyond the limit was not granted.
+    allowance.left = Math.max(0, size - Math.max(0, used - limit));
+    allowance.used = used;
+    allowance.endsAt = performance.now() + secondsLeft * 1000;
+    allowance.asking = undefined;
+  }
+
+  /** Never rejects. */
+  async #count(key: string, size: number, { used }: Allowance): Promise<{ used: number; secondsLeft: number }> {
+    try {
+      const { rows } = await this.#database.pool.query<{ used: number; seconds_left: number }>({
+        name: 'throttle',
+        text: `INSERT INTO access.throttles AS t (key, minute, used) VALUES ($1, date_trunc('minute', now()), $2)
+          ON CONFLICT (key, minute) DO UPDATE SET used = t.used + excluded.used
+          RETURNING used, extract(epoch FROM minute + interval '1 minute' - now())::float8 AS seconds_left`,
+        values: [key, size],
+      });
+      return { used: rows[0]!.used, secondsLeft: rows[0]!.seconds_left };
+    } catch (error) {
+      this.#complain(error);
+      return { used: used + size, secondsLeft: 60 - ((Date.now() / 1000) % 60) };
+    }
+  }
+
+  #complain(error: unknown): void {
+    if (performance.now() - this.#lastComplaintAt < 60_000) return;
+    this.#lastComplaintAt = performance.now();
+    this.#log.warn({ err: error }, 'Requests cannot be counted in the database; each replica counts its own for now.');
+  }
+}

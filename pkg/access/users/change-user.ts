@@ -1,0 +1,98 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import type { Queryable } from '../access-database.ts';
+import { actorOf } from '../audit/audit.ts';
+import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
+import type { Call } from '../http/operation.ts';
+import { FieldReader } from '../records/field-reader.ts';
+import { refuseLastAdministrator } from './administrators.ts';
+import { searchText } from './create-user.ts';
+import { fold } from './fold.ts';
+import { hashPassword, readNewPassword } from './new-password.ts';
+import { withUniqueFields } from './unique-fields.ts';
+import type { UserRow } from './user.ts';
+import type { UserParts } from './user-parts.ts';
+import { readComment, readEmail, readGroups, readName, readUsername } from './user-rules.ts';
+
+/** What may become of a user; what is undefined stays. */
+export interface UserChange {
+  name?: string | undefined;
+  email?: string | undefined;
+  comment?: string | undefined;
+  is_active?: boolean | undefined;
+  date_expired?: Date | null | undefined;
+  groups?: string[] | undefined;
+}
+
+/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens. */
+export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
+  const { caller, request } = call;
+  const user = await parts.users.find(id);
+  if (user === undefined) throw newNotFound();
+  const { change, password } = readChange(await request.fields(), user, isWhole);
+  const isOut = change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
+  if (isOut && id === caller.id) throw newPermissionDenied('You cannot shut yourself out.');
+  const passwordHash = password === undefined ? undefined : await hashPassword(parts.hasher, password);
+  await storeChange({ id, change, parts }, async (on) => {
+    if (passwordHash !== undefined) await setPassword({ id, passwordHash }, parts, on);
+    const changed = [...namesOf(change), ...(passwordHash === undefined ? [] : ['password'])];
+    await parts.audit.operate({ ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') }, on);
+  });
+}
+
+function readChange(fields: JsonObject, user: UserRow, isWhole: boolean): { change: UserChange; password: string | undefined } {
+  const reader = FieldReader.ofBody(fields);
+  const username = readUsername(reader, isWhole);
+  if (username !== undefined && username !== user.username) reader.refuse('username', 'The username cannot be changed.');
+  const email = readEmail(reader, isWhole);
+  const change: UserChange = {
+    name: readName(reader, isWhole),
+    email,
+    comment: readComment(reader),
+    is_active: reader.boolean('is_active'),
+    date_expired: unlessSame(reader.time('date_expired'), user.date_expired),
+    groups: readGroups(reader),
+  };
+  const password = readNewPassword(reader, 'password', { username: user.username, email: email ?? user.email });
+  reader.done();
+  return { change, password };
+}
+
+/** Whoever sends a record back as it is changes nothing. */
+function unlessSame(wanted: Date | null | undefined, present: Date | null): Date | null | undefined {
+  return wanted?.getTime() === present?.getTime() ? undefined : wanted;
+}
+
+/** One transaction: the change, and `more` that belongs to it. Throws 404 where there is no such user, 400 for an address that another has, 403 where nobody would be left to administer. */
+export async function storeChange({ id, change, parts }: { id: string; change: UserChange; parts: Pick<UserParts, 'database' | 'users'> }, more: (on: Queryable) => Promise<void>): Promise<void> {
+  const { database, users } = parts;
+  // A username is never changed: the address alone can be another's.
+  const keys = { id, username_key: '', email_key: change.email === undefined ? null : fold(change.email) };
+  await withUniqueFields(database.pool, keys, () =>
+    database.transaction(async (on) => {
+      if (change.is_active === false || change.date_expired instanceof Date) await refuseLastAdministrator(id, on);
+      const user = await users.lock(id, on);
+      if (user === undefined) throw newNotFound();
+      await updateUser({ ...user, ...Object.fromEntries(namesOf(change).map((name) => [name, change[name]])) }, on);
+      await more(on);
+    }),
+  );
+}
+
+export function namesOf(change: UserChange): (keyof UserChange)[] {
+  return (Object.keys(change) as (keyof UserChange)[]).filter((name) => change[name] !== undefined);
+}
+
+async function updateUser({ id, username, name, email, comment, is_active, date_expired, groups }: UserRow, on: Queryable): Promise<void> {
+  await on.query({
+    name: 'user-update',
+    text: `UPDATE access.users SET name = $2, email = $3, email_key = $4, search_text = $5, comment = $6, is_active = $7, date_expired = $8, groups = $9 WHERE id = $1`,
+    values: [id, name, email, email === null ? null : fold(email), searchText({ username, name, email }), comment, is_active, date_expired, groups],
+  });
+}
+
+/** Who came in by the old one is out; `keep`: all but this session. */
+export async function setPassword({ id, passwordHash, keep }: { id: string; passwordHash: string; keep?: string | undefined }, { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>, on: Queryable): Promise<void> {
+  await on.query({ name: 'user-password', text: 'UPDATE access.users SET password_hash = $2, password_changed = clock_timestamp() WHERE id = $1', values: [id, passwordHash] });
+  await sessions.endAll(id, keep === undefined ? {} : { except: keep }, on);
+  await bearerTokens.revokeAll(id, on);
+}

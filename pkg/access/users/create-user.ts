@@ -1,0 +1,91 @@
+import type { JsonObject } from '#pkg/apimachinery/index';
+import type { Queryable } from '../access-database.ts';
+import { actorOf } from '../audit/audit.ts';
+import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
+import type { Call } from '../http/operation.ts';
+import { isRoot, type Organization } from '../orgs/organization.ts';
+import { holdsIn, isAdministrator } from '../principals/caller.ts';
+import { FieldReader } from '../records/field-reader.ts';
+import { fold } from './fold.ts';
+import { hashPassword, readNewPassword } from './new-password.ts';
+import { withUniqueFields } from './unique-fields.ts';
+import type { UserWithRoles } from './user.ts';
+import type { UserParts } from './user-parts.ts';
+import { readComment, readEmail, readGroups, readName, readUsername } from './user-rules.ts';
+
+interface NewUser {
+  username: string;
+  name: string;
+  email: string;
+  password: string | undefined;
+  is_active: boolean;
+  date_expired: Date | null;
+  comment: string;
+  groups: string[];
+}
+
+/**
+ * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser.
+ * For SystemAdmin, and within an organization its OrgAdmin.
+ */
+export async function createUser(call: Call, organization: Organization, parts: UserParts): Promise<UserWithRoles> {
+  const { caller, request } = call;
+  if (!isAdministrator(caller) && !holdsIn(caller, organization.id, 'OrgAdmin')) throw newPermissionDenied();
+  const user = readNewUser(await request.fields());
+  // A group may hold any right on the content platform, beyond the organization.
+  if (user.groups.length > 0 && !isAdministrator(caller)) throw newPermissionDenied('Only a system administrator may give groups.');
+  const passwordHash = user.password === undefined ? null : await hashPassword(parts.hasher, user.password);
+  const keys = { username_key: fold(user.username), email_key: fold(user.email) };
+  return withUniqueFields(parts.database.pool, keys, () =>
+    parts.database.transaction(async (on) => {
+      const id = await insertUser({ user, passwordHash, createdBy: caller.username }, on);
+      if (!isRoot(organization)) await addMember(id, organization, caller.username, on);
+      await parts.audit.operate({ ...actorOf(call), action: 'create', resourceType: 'user', resource: user.username, orgId: organization.id }, on);
+      return (await parts.users.findRecord(id, organization.id, on))!;
+    }),
+  );
+}
+
+function readNewUser(fields: JsonObject): NewUser {
+  const reader = FieldReader.ofBody(fields);
+  const username = readUsername(reader, true);
+  const name = readName(reader, true);
+  const email = readEmail(reader, true);
+  const password = readNewPassword(reader, 'password', { username: username ?? '', email });
+  const user = {
+    is_active: reader.boolean('is_active') ?? true,
+    date_expired: reader.time('date_expired') ?? null,
+    comment: readComment(reader) ?? '',
+    groups: readGroups(reader) ?? [],
+  };
+  reader.done();
+  return { username: username!, name: name!, email: email!, password, ...user };
+}
+
+async function insertUser({ user, passwordHash, createdBy }: { user: NewUser; passwordHash: string | null; createdBy: string }, on: Queryable): Promise<string> {
+  const { username, name, email, is_active, date_expired, comment, groups } = user;
+  const { rows } = await on.query<{ id: string }>({
+    name: 'user-insert',
+    text: `WITH inserted AS (
+        INSERT INTO access.users (username, username_key, name, email, email_key, search_text, password_hash, password_changed, is_active, date_expired, comment, groups, created_by)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $7::text IS NULL THEN NULL ELSE now() END, $8, $9, $10, $11, $12) RETURNING id)
+      INSERT INTO access.system_role_bindings (user_id, role, created_by) SELECT id, 'SystemUser', $12 FROM inserted RETURNING user_id AS id`,
+    values: [username, fold(username), name, email, fold(email), searchText({ username, name, email }), passwordHash, is_active, date_expired, comment, groups, createdBy],
+  });
+  return rows[0]!.id;
+}
+
+/** Where a search looks: whatever the database's locale, in any case. */
+export function searchText({ username, name, email }: { username: string; name: string; email: string | null }): string {
+  return fold(`${username}\n${name}\n${email ?? ''}`);
+}
+
+async function addMember(userId: string, { id }: Organization, createdBy: string, on: Queryable): Promise<void> {
+  // Asked of the row itself, so that an organization that goes at this moment is 404, and no broken reference.
+  const { rowCount } = await on.query({
+    name: 'member-insert',
+    text: `INSERT INTO access.org_role_bindings (user_id, org_id, role, created_by) SELECT $1, id, 'OrgUser', $3 FROM access.organizations WHERE id = $2 FOR KEY SHARE`,
+    values: [userId, id, createdBy],
+  });
+  if (rowCount === 0) throw newOrgNotFound();
+}

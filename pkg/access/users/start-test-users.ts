@@ -1,0 +1,45 @@
+import { startAccessTest, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
+import { testCredential } from '../accesstest/test-credential.ts';
+import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
+import { LoginService } from '../login/login-service.ts';
+import { Organizations } from '../orgs/organizations.ts';
+import { PasswordHasher } from '../passwords/password-hasher.ts';
+import { Sessions } from '../sessions/sessions.ts';
+import type { UserParts } from './user-parts.ts';
+import { userOperations } from './user-operations.ts';
+import { Users } from './users.ts';
+
+export interface TestUsers {
+  server: AccessTest;
+  /** Of the first replica. */
+  parts: UserParts & { sessions: Sessions; bearerTokens: BearerTokens; login: LoginService; hasher: PasswordHasher };
+}
+
+/** The operations on users, with real logins and sessions; hashes cost next to nothing. */
+export async function startTestUsers(): Promise<TestUsers> {
+  const made: TestUsers['parts'][] = [];
+  const sessionsOf = new Map<AccessTestParts['access'], Sessions>();
+  const server = await startAccessTest({
+    credentials: ({ access }) => {
+      const sessions = new Sessions({ database: access });
+      sessionsOf.set(access, sessions);
+      return [testCredential, sessions.credential];
+    },
+    operations: ({ access: database, audit }) => {
+      const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
+      const parts = {
+        database,
+        audit,
+        hasher,
+        users: new Users(database),
+        organizations: new Organizations(database),
+        sessions: sessionsOf.get(database)!,
+        bearerTokens: new BearerTokens({ database, audit }),
+        login: new LoginService({ database, audit, hasher }),
+      };
+      made.push(parts);
+      return userOperations(parts);
+    },
+  });
+  return { server, parts: made[0]! };
+}

@@ -1,0 +1,27 @@
+import { newFieldErrors } from '../http/access-error.ts';
+import type { Queryable } from '../access-database.ts';
+
+/** Is it PostgreSQL's word for what is there already? */
+export function isDuplicate(error: unknown): boolean {
+  return (error as { code?: string } | null)?.code === '23505';
+}
+
+/**
+ * Carries out a write of a user, and turns the database's refusal of a username or an address that another one has into 400 by field.
+ * Which of them it is, perhaps both, is asked after the refusal: `on` must be no transaction, as that one has failed.
+ */
+export async function withUniqueFields<T>(on: Queryable, { id = null, username_key, email_key }: { id?: string | null; username_key: string; email_key: string | null }, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    const { rows } = await on.query<{ username: boolean; email: boolean }>({
+      name: 'user-duplicates',
+      text: 'SELECT username_key = $2 AS username, coalesce(email_key = $3, false) AS email FROM access.users WHERE (username_key = $2 OR email_key = $3) AND id IS DISTINCT FROM $1',
+      values: [id, username_key, email_key],
+    });
+    // Neither: whoever had it is gone by now.
+    const taken = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
+    throw newFieldErrors(Object.fromEntries((taken.length === 0 ? ['non_field_errors'] : taken).map((field) => [field, [taken.length === 0 ? 'Try again.' : 'This field must be unique.']])));
+  }
+}

@@ -1,0 +1,68 @@
+import { presentRole, type RoleName } from '../roles/role.ts';
+import { rootOrgId } from '../orgs/organization.ts';
+
+/** A row of `access.users`, as pg gives it. */
+export interface UserRow {
+  id: string;
+  username: string;
+  username_key: string;
+  name: string;
+  email: string | null;
+  email_key: string | null;
+  password_hash: string | null;
+  password_changed: Date | null;
+  is_active: boolean;
+  date_joined: Date;
+  date_expired: Date | null;
+  last_login: Date | null;
+  source: string;
+  created_by: string;
+  comment: string;
+  groups: string[];
+}
+
+/** What a record is made of, no secret among it. */
+export interface UserWithRoles extends Omit<UserRow, 'username_key' | 'email_key' | 'password_hash' | 'password_changed'> {
+  is_expired: boolean;
+  system_roles: RoleName[];
+  /** `<org id>:<role>` */
+  org_roles: string[];
+}
+
+/** The columns of `UserWithRoles`, of `access.users u`. */
+export const userColumns = `u.id, u.username, u.name, u.email, u.is_active, u.date_joined, u.date_expired, u.last_login, u.source, u.created_by, u.comment, u.groups,
+  coalesce(u.date_expired <= now(), false) AS is_expired,
+  ARRAY(SELECT s.role FROM access.system_role_bindings s WHERE s.user_id = u.id ORDER BY s.role) AS system_roles,
+  ARRAY(SELECT o.org_id::text || ':' || o.role FROM access.org_role_bindings o WHERE o.user_id = u.id ORDER BY o.org_id, o.role) AS org_roles`;
+
+/** The record that clients see. Roles in organizations are those of the given one; of ROOT all of them, each with its `org`. */
+export function presentUser(user: UserWithRoles, orgId: string): object {
+  const { id, username, name, email, is_active, is_expired, date_joined, date_expired, last_login, source, created_by, comment, groups, system_roles, org_roles } = user;
+  return {
+    id,
+    username,
+    name,
+    email,
+    is_active,
+    is_valid: is_active && !is_expired,
+    is_expired,
+    date_joined: date_joined.toISOString(),
+    date_expired: date_expired?.toISOString() ?? null,
+    last_login: last_login?.toISOString() ?? null,
+    source,
+    created_by,
+    comment,
+    mfa_enabled: false,
+    groups,
+    system_roles: system_roles.map(presentRole),
+    org_roles: org_roles.flatMap((text) => presentOrgRole(text, orgId)),
+  };
+}
+
+function presentOrgRole(text: string, orgId: string): object[] {
+  const at = text.indexOf(':');
+  const org = text.slice(0, at);
+  const role = presentRole(text.slice(at + 1) as RoleName);
+  if (orgId === rootOrgId) return [{ ...role, org }];
+  return org === orgId ? [role] : [];
+}
