@@ -61,7 +61,7 @@ describe('without any option', () => {
 
   test('a folder without the key makes no other one for a database that is in use, not even at the same time', async () => {
     const rings = await Promise.all([1, 2].map((n) => openKeyRing(access, { dataDir: join(dataDir, String(n)) })));
-    expect(rings.map(({ isEmpty }) => isEmpty).toSorted((a, b) => Number(a) - Number(b))).toEqual([false, true]);
+    expect(rings.filter(({ isEmpty }) => isEmpty)).toHaveLength(1);
     const ring = await openKeyRing(access, { dataDir });
     expect(() => ring.primary).toThrow(/there is none in .*secret-key; bring that file back, or set svc\.security\.key\.$/);
     expect(() => statSync(dataDir + '/secret-key')).toThrow('ENOENT');
