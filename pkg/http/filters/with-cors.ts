@@ -2,7 +2,7 @@ import type { Filter, RequestContext } from '../request-context.ts';
 import { send } from '../respond.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-const allowedHeaders = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, X-SVC-Fence';
+const allowedHeaders = 'Authorization, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-CSRFToken, X-Request-Id, X-SVC-Fence';
 const exposedHeaders = 'Allow, ETag, Idempotent-Replayed, Location, Retry-After, Warning, X-Request-Id';
 const preflightMaxAgeSeconds = '600';
 
