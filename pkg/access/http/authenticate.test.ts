@@ -7,8 +7,8 @@ import { newAuthenticationFailed } from './access-error.ts';
 import { authenticate, valueOfScheme } from './authenticate.ts';
 import type { Credential } from './credential.ts';
 
-function requestWith(headers: [string, string][]): AccessRequest {
-  const request = { method: 'GET', url: '/', rawHeaders: headers.flat(), headers: Object.fromEntries(headers.toReversed().map(([name, value]) => [name.toLowerCase(), value])), socket: { remoteAddress: '192.0.2.1' } };
+function requestWith(headers: [string, string][], url = '/'): AccessRequest {
+  const request = { method: 'GET', url, rawHeaders: headers.flat(), headers: Object.fromEntries(headers.toReversed().map(([name, value]) => [name.toLowerCase(), value])), socket: { remoteAddress: '192.0.2.1' } };
   return new AccessRequest({ request: request as unknown as IncomingMessage } as RequestContext, new TrustedProxies([]));
 }
 
@@ -59,6 +59,7 @@ describe('who asks', () => {
     { reason: 'the header twice', headers: [['Authorization', 'Bearer ada'], ['authorization', 'Bearer ada']], answer: 'authentication_failed' },
     { reason: 'another scheme', headers: [['Authorization', 'Basic YTpi']], answer: 'not_authenticated' },
     { reason: 'another scheme beside a good cookie', headers: [['Authorization', 'Basic YTpi'], ['Cookie', 'svc_sessionid=ada']], answer: 'not_authenticated' },
+    { reason: 'a token in another header', headers: [['X-Token', 'ada'], ['X-Authorization', 'Bearer ada']], answer: 'nobody' },
     { reason: 'an empty header', headers: [['Authorization', '']], answer: 'not_authenticated' },
     { reason: 'a token of a disabled user', headers: [['Authorization', 'Bearer disabled']], answer: 'authentication_failed' },
     { reason: 'a session of one', headers: [['Cookie', 'svc_sessionid=disabled']], answer: 'nobody' },
@@ -66,4 +67,8 @@ describe('who asks', () => {
   test.each(cases)('$reason: $answer', async ({ headers, answer }) => {
     expect(await ask(...headers)).toBe(answer);
   });
+});
+
+test('a token in the URL, where logs and histories keep it, is nobody', async () => {
+  expect(await authenticate(requestWith([], '/api/v1/users/profile/?token=ada&access_token=ada&svc_sessionid=ada'), parts)).toBeUndefined();
 });

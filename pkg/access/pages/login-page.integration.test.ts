@@ -44,6 +44,28 @@ describe('the login page', () => {
     expect(await client.get('/')).toMatchObject({ status: 303, headers: { location: '/settings/' } });
   });
 
+  test('keeps its cookies to TLS, where a trusted proxy says that the browser came by it', async () => {
+    const behindProxy = await startPageTest({ trustedProxies: ['127.0.0.1'] });
+    try {
+      await behindProxy.addPerson({ username: 'mia' });
+      const client = new FormClient(behindProxy);
+      const forwarded = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'access.example.com' };
+      await client.get('/login/', forwarded);
+      const { status, headers } = await client.post('/login/', right, { ...forwarded, Origin: 'https://access.example.com' });
+      expect(status).toBe(303);
+      for (const cookie of headers['set-cookie'] ?? []) expect(cookie).toMatch(/; Secure$/);
+      expect(headers['set-cookie']?.length).toBeGreaterThan(1);
+    } finally {
+      await behindProxy.stop();
+    }
+  });
+
+  test('a password manager is told which field is which', async () => {
+    const { text } = await new FormClient(server).get('/login/');
+    expect(text).toMatch(/<input[^>]*name="username"[^>]*autocomplete="username"|<input[^>]*autocomplete="username"[^>]*name="username"/);
+    expect(text).toMatch(/<input[^>]*name="password"[^>]*autocomplete="current-password"|<input[^>]*autocomplete="current-password"[^>]*name="password"/);
+  });
+
   test.each(['//elsewhere.invalid', 'https://elsewhere.invalid/', '/\\elsewhere.invalid', 'javascript:alert(1)'])('never leads to %s', async (next) => {
     const client = await atLogin(`/login/?next=${encodeURIComponent(next)}`);
     expect((await client.post('/login/', { ...right, next })).headers.location).toBe('/settings/');

@@ -44,6 +44,8 @@ describe('withCors', () => {
     const { status, headers } = await send({ method: 'OPTIONS', path: posts, headers: { origin, 'access-control-request-method': 'PUT' } });
     expect(status).toBe(204);
     expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', vary: 'Origin' });
+    // For changes by a session.
+    expect(headers['access-control-allow-headers']).toContain('X-CSRFToken');
   });
 
   test.each([['https://app.example.com.evil.io'], ['http://app.example.com'], ['null'], ['*'], [undefined]])('does nothing for %s', async (other) => {

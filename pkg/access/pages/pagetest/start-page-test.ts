@@ -37,7 +37,7 @@ export interface PageTest extends AccessTest {
 const roles = { clusterRoles: () => ['view', 'edit', 'admin'], hasRole: (_user: unknown, role: string) => role !== 'admin' };
 
 /** The real parts behind the pages, with passwords that cost little. */
-export async function startPageTest(): Promise<PageTest> {
+export async function startPageTest({ trustedProxies = [] }: { trustedProxies?: readonly string[] } = {}): Promise<PageTest> {
   const folder = mkdtempSync(join(tmpdir(), 'page-test-'));
   const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1, maxRunning: 2 });
   let sessions: Sessions | undefined;
@@ -50,6 +50,7 @@ export async function startPageTest(): Promise<PageTest> {
     return pageOperations({ database, audit, login, sessions: sessions!, accessKeys, personalTokens, profile: new OwnProfile({ database, audit, users, hasher, login, sessions: sessions!, bearerTokens }) });
   };
   const server = await startAccessTest({
+    trustedProxies,
     credentials: ({ access: database }) => {
       sessions = new Sessions({ database });
       return [sessions.credential];
