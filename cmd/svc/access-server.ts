@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { accessMigrations, type TokenRoles } from '#pkg/access/index';
+import { AccessDatabase, accessMigrations, type TokenRoles } from '#pkg/access/index';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
 import { clusterRoleType } from '#pkg/apis/index';
 import { RestClient } from '#pkg/client/index';
 import { migrate } from '#pkg/database/index';
+import { checkAdminToken } from './check-options.ts';
 import { listenForAccess } from './start-access-server.ts';
 import { newLogger } from './logger.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
@@ -14,6 +15,7 @@ import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 import { readTokenFile } from './read-token-file.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
+import { subjectsByClient } from './subject-check.ts';
 import { Teardown } from './teardown.ts';
 import { urlOf } from './url-of.ts';
 
@@ -22,6 +24,7 @@ const PATIENCE_MS = 5000;
 
 /** Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export async function accessServer({ options }: LoadedOptions): Promise<number> {
+  checkAdminToken(options);
   const log = newLogger(options['svc.log.level']);
   return runUntilSignal(() => startAccess(options, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
@@ -32,11 +35,12 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const database = await openPlatformDatabase(options, { log, teardown });
     const server = await listenForAccess(options, { log, teardown });
     await migrate(database, 'access', accessMigrations);
-    const tokenFile = await prepareAdministrator(options, { database, log });
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     const token = await readTokenFile(options['svc.access.token-file'] ?? join(options['svc.data.dir'], 'admin-token'), 'svc.access.token-file');
     const client = connect(options['svc.access.api-url'], token);
     teardown.add('client', async () => client.close());
-    const access = await openAccess(options, { database, log, teardown, client, roles: rolesOf(client) });
+    const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
     server.serve(access);
     teardown.add('requests', server.stop);
     log.info({ accessUrl: urlOf(options['svc.access.host'], server.address), tokenFile }, 'ready');
@@ -71,6 +75,6 @@ function rolesOf(client: Client): TokenRoles {
         throw error;
       }
     },
-    clusterRoles: async () => (await client.list(clusterRoleType, timed())).items.map(({ metadata }) => metadata.name ?? ''),
+    rolesOf: async () => (await client.list(clusterRoleType, timed())).items.map(({ metadata }) => metadata.name ?? ''),
   };
 }

@@ -5,12 +5,7 @@ import type { Options } from './options/option-table.ts';
 
 /** What no option alone can tell. Throws OperatorError. */
 export function checkOptions(options: Options): void {
-  const token = options['svc.security.initial-admin-token'];
-  if (token !== undefined && !isPersonalToken(token)) {
-    throw new OperatorError(
-      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
-    );
-  }
+  checkAdminToken(options);
   const maxWaitMs = options['svc.http.max-wait'];
   const timeoutMs = options['svc.api.request-timeout'];
   if (maxWaitMs >= timeoutMs) {
@@ -19,8 +14,18 @@ export function checkOptions(options: Options): void {
     );
   }
   const host = options['svc.server.host'];
-  if (token === undefined && !isLoopback(host)) {
+  if (options['svc.security.initial-admin-token'] === undefined && !isLoopback(host)) {
     throw new OperatorError(`svc.server.host is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);
+  }
+}
+
+/** Before anything is written: a token that nobody can use must not become the administrator's. Throws OperatorError, which does not repeat it. */
+export function checkAdminToken(options: Options): void {
+  const token = options['svc.security.initial-admin-token'];
+  if (token !== undefined && !isPersonalToken(token)) {
+    throw new OperatorError(
+      'svc.security.initial-admin-token is not a personal token: that is pat_, 30 letters or digits, and their checksum; leave the option empty, and the start makes one.',
+    );
   }
 }
 

@@ -7,6 +7,7 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
   { reason: 'an unknown option before the command', args: ['--svc.server.prt=1', 'serve'], sentence: 'There is no option --svc.server.prt; did you mean --svc.server.port?' },
   { reason: 'an unknown variable', args: [], environment: { SVC_PORT: '1' }, sentence: 'There is no option for the environment variable SVC_PORT; svc --help lists them all.' },
   { reason: 'an API server without a database', args: ['apiserver'], sentence: 'svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.' },
+  { reason: 'an access server with a token that is none, before it looks for the database', args: ['access-server', '--svc.database.url=postgres://127.0.0.1:1/svc', '--svc.security.initial-admin-token=secret'], sentence: 'svc.security.initial-admin-token is not a personal token' },
   { reason: 'a config folder that is not there', args: ['migrate', '--config', '/absent'], sentence: 'The config folder /absent cannot be read (ENOENT).' },
 ];
 

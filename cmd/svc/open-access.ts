@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import { AccessDatabase, AccessService, Audit, ensureAdministrator, InitialPasswordError, PasswordHasher, type AccessSettings, type TokenRoles } from '#pkg/access/index';
+import { AccessService, Audit, ensureAdministrator, InitialPasswordError, PasswordHasher, type AccessDatabase, type AccessSettings, type SubjectCheck, type TokenRoles } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
-import type { Database } from '#pkg/database/index';
 import { TrustedProxies } from '#pkg/http/index';
 import { OperatorError } from './operator-error.ts';
 import { openSecrets } from './open-secrets.ts';
@@ -12,17 +11,18 @@ import type { Teardown } from './teardown.ts';
 
 export interface AccessSurroundings {
   /** Schema `access` is up to date. */
-  database: Database;
+  database: AccessDatabase;
   log: Logger;
   teardown: Teardown;
   /** The content platform as somebody who may do everything; closed after the teardown of this. */
   client: Client;
   roles: TokenRoles;
+  isSubject: SubjectCheck;
 }
 
 /** Access management on the database of the options, begun. Throws OperatorError. */
-export async function openAccess(options: Options, { database, log, teardown, client, roles }: AccessSurroundings): Promise<AccessService> {
-  const keys = await openSecrets(new AccessDatabase(database), options);
+export async function openAccess(options: Options, { database, log, teardown, client, roles, isSubject }: AccessSurroundings): Promise<AccessService> {
+  const keys = await openSecrets(database, options);
   if (keys.isEmpty) log.warn({ file: keys.file?.path }, 'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key');
   const access = new AccessService({
     database,
@@ -31,7 +31,7 @@ export async function openAccess(options: Options, { database, log, teardown, cl
     settings: settingsOf(options),
     keys,
     proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
-    platform: { namespaces: new PlatformNamespaces(client), roles },
+    platform: { namespaces: new PlatformNamespaces(client), roles, isSubject },
   });
   teardown.add('access', () => access.stop());
   access.start();
@@ -40,12 +40,11 @@ export async function openAccess(options: Options, { database, log, teardown, cl
 
 /** The first way in; returns the file that holds a token. Throws OperatorError. */
 export async function prepareAdministrator(options: Options, { database, log }: Pick<AccessSurroundings, 'database' | 'log'>): Promise<string> {
-  const access = new AccessDatabase(database);
   try {
     const { tokenFile } = await ensureAdministrator({
-      database: access,
+      database,
       hasher: new PasswordHasher(),
-      audit: new Audit(access),
+      audit: new Audit(database),
       dataDir: options['svc.data.dir'],
       initialPassword: options['svc.security.initial-admin-password'],
       initialToken: options['svc.security.initial-admin-token'],

@@ -1,4 +1,5 @@
-import { isStatusError, type AnyObject, type Client, type Model, type ObjectKey, type ResourceType } from '#pkg/apimachinery/index';
+import { isDeepStrictEqual } from 'node:util';
+import { isStatusError, type AnyObject, type Client, type Model, type ObjectKey, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { builtinModels, defaultNamespace, definitionType, eventType, isDefinition, isEstablished, modelFromDefinition, namespaceModel, rbacGroup, roleBindingType, type RoleBinding } from '#pkg/apis/index';
 import { namespaceOf, type Namespaces } from '#pkg/access/index';
 
@@ -6,6 +7,7 @@ const namespaceType: ResourceType = { group: '', version: 'v1', kind: namespaceM
 /** What a role of an organization is in its namespace: ClusterRoles by roles. */
 const rolesOf = { OrgAdmin: 'admin', OrgUser: 'edit', OrgAuditor: 'view' } as const;
 const bindingNames: Readonly<Record<keyof typeof rolesOf, string>> = { OrgAdmin: 'svc:org-admins', OrgUser: 'svc:org-users', OrgAuditor: 'svc:org-auditors' };
+const organizationAnnotation = 'svc.run/organization';
 const timeoutMs = 5_000;
 
 /** Namespaces of organizations, through the platform's own API. */
@@ -19,9 +21,12 @@ export class PlatformNamespaces implements Namespaces {
 
   async ensure({ id, name }: { id: string; name: string }): Promise<void> {
     const namespace = namespaceOf(id)!;
-    const annotations = { 'svc.run/organization': name };
-    if (namespace !== defaultNamespace) await this.#createUnlessThere(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, annotations } });
-    for (const [role, clusterRole] of Object.entries(rolesOf)) await this.#createUnlessThere(roleBindingType, bindingOf(id, namespace, role as keyof typeof rolesOf, clusterRole));
+    const annotations = { [organizationAnnotation]: name };
+    if (namespace !== defaultNamespace) {
+      const present = await this.#createUnlessThere(namespaceType, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, annotations } });
+      if (present !== undefined && present.metadata.annotations?.[organizationAnnotation] !== name) await this.#client.patch(namespaceType, keyOf(present), { type: 'merge', patch: { metadata: { annotations } } }, timed());
+    }
+    for (const [role, clusterRole] of Object.entries(rolesOf)) await this.#ensureBinding(bindingOf(id, namespace, role as keyof typeof rolesOf, clusterRole));
   }
 
   async remove({ id }: { id: string }): Promise<'removed' | 'in use'> {
@@ -35,14 +40,33 @@ export class PlatformNamespaces implements Namespaces {
     return 'removed';
   }
 
-  async #createUnlessThere<T extends AnyObject>(type: ResourceType<T>, object: T): Promise<void> {
+  async #ensureBinding(binding: RoleBinding): Promise<void> {
+    const present = await this.#createUnlessThere(roleBindingType, binding);
+    if (present === undefined) return;
+    if (isDeepStrictEqual(present.roleRef, binding.roleRef)) {
+      if (!isDeepStrictEqual(present.subjects, binding.subjects)) await this.#client.update(roleBindingType, { ...present, ...binding, metadata: present.metadata }, timed());
+      return;
+    }
+    // The role of a binding cannot be changed.
+    await this.#client.delete(roleBindingType, keyOf(present), { ...timed(), uid: present.metadata.uid });
+    await this.#client.create(roleBindingType, binding, timed());
+  }
+
+  /** What there is already; undefined where it was made. Looked at first, as it mostly is. */
+  async #createUnlessThere<T extends AnyObject>(type: ResourceType<T>, object: T): Promise<Stored<T> | undefined> {
+    const present = await this.#find(type, keyOf(object));
+    // It will be gone soon, and with it what is in it.
+    if (present?.metadata.deletionTimestamp !== undefined) throw new Error(`${type.kind} ${present.metadata.name} is being deleted`);
+    if (present === undefined) await this.#client.create(type, object, timed());
+    return present;
+  }
+
+  async #find<T extends AnyObject>(type: ResourceType<T>, key: ObjectKey): Promise<Stored<T> | undefined> {
     try {
-      await this.#client.create(type, object, timed());
+      return await this.#client.get(type, key, timed());
     } catch (error) {
-      if (!isStatusError(error, 'AlreadyExists')) throw error;
-      const present = await this.#client.get(type, keyOf(object), timed());
-      // It will be gone soon, and with it what is in it.
-      if (present.metadata.deletionTimestamp !== undefined) throw new Error(`${type.kind} ${present.metadata.name} is being deleted`, { cause: error });
+      if (isStatusError(error, 'NotFound')) return undefined;
+      throw error;
     }
   }
 

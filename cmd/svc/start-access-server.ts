@@ -19,9 +19,9 @@ export interface ListeningAccess {
 export async function listenForAccess(options: Options, { log, teardown }: { log: Logger; teardown: Teardown }): Promise<ListeningAccess> {
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
-  const { limits, requestTimeoutMs, slowRequestMs } = apiHttpOptions(options);
+  const { limits, maxInFlight, requestTimeoutMs, slowRequestMs } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }) });
+  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }) });
   const stop = (): Promise<void> => server.stop(drainTimes(options));
   teardown.add('access server', stop);
   try {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { adminUsername, type AccessService } from '#pkg/access/index';
+import { AccessDatabase, adminUsername, type AccessService } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type EndpointDocument, type EndpointDocuments, type PlatformRegistry } from '#pkg/apiserver/index';
@@ -21,6 +21,7 @@ import { explainListenFailure } from './start-failure.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
+import { subjectsByIndex } from './subject-check.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
@@ -60,13 +61,14 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // After the registry, before the store: whatever waits for keys gets its failure.
     teardown.add('index keys', () => keys.stop());
     metrics.store.show(store);
-    const tokenFile = await prepareAdministrator(options, { database, log });
+    const accessDatabase = new AccessDatabase(database);
+    const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches, keyChecker: keys });
     metrics.showModels(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
     startMaintenance(options, { store, log, teardown, metrics });
     const client = administrator(registry, { log, teardown });
-    const access = await openAccess(options, { database, log, teardown, client, roles: registry.roles });
+    const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: registry.roles, isSubject: subjectsByIndex(registry.roles) });
     const url = pluginHostUrl(options, address.port);
     const host = parts.controllers ? pluginHost(options, { client, clientOf: pluginClients(registry, { log, teardown }), metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });

@@ -70,6 +70,8 @@ describe('svc serve', () => {
     const { metadata } = (await created.json()) as { metadata: { resourceVersion: string } };
 
     const text = await (await fetch(`${url}/metrics`, as(token))).text();
+    const series = text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]));
+    expect(series.filter((each, i) => series.indexOf(each) !== i)).toEqual([]);
     const shown = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(process|nodejs)_/.test(name));
     const documentation = await readFile(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
     const documented = [...documentation.matchAll(/^\| `((?:http|db|svc|controller_runtime|workqueue)_[a-z_]+)`/gm)].map(([, name]) => name!);

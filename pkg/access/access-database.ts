@@ -1,7 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
-import type { Kysely } from 'kysely';
+import { Kysely, PostgresDialect } from 'kysely';
 import type { Database } from '#pkg/database/index';
-import type { AccessTables } from './tables.ts';
 
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
@@ -11,17 +10,20 @@ const ANSWER_TIMEOUT_MS = 11_000;
 /** Where a statement runs: on any connection, or on that of a transaction. */
 export type Queryable = Pick<ClientBase, 'query'>;
 
-/** Schema `access` of the one database. */
+/** Schema `access` of the one database; one of a process, as it has connections of its own. */
 export class AccessDatabase {
+  /** For whoever needs other connections. */
+  readonly whole: Database;
   /** For statements by name and for transactions; tables are written `access.users`. */
   readonly pool: Pool;
-  /** For statements that are put together: lists with filters. */
-  readonly kysely: Kysely<AccessTables>;
+  /** For statements that are put together: lists with filters. On the same connections. */
+  readonly kysely: Kysely<unknown>;
 
   /** The schema must be up to date. The connections are the database's to close. */
   constructor(database: Database) {
+    this.whole = database;
     this.pool = database.newPool({ name: 'access', max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS, queryTimeoutMs: ANSWER_TIMEOUT_MS });
-    this.kysely = database.kysely.withSchema('access').withTables<AccessTables>();
+    this.kysely = new Kysely({ dialect: new PostgresDialect({ pool: this.pool }) });
   }
 
   /** One transaction; what `work` throws undoes it. */

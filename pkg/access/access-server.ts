@@ -9,6 +9,7 @@ import {
   findEndpointGroup,
   healthEndpoints,
   HttpServer,
+  InFlightLimits,
   withLogging,
   withMetrics,
   withRequestId,
@@ -17,9 +18,11 @@ import {
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
+  type MaxInFlight,
   type TrustedProxies,
 } from '#pkg/http/index';
-import { challengesOf, authenticate } from './http/authenticate.ts';
+import { admit } from './http/admit.ts';
+import { challengesOf } from './http/authenticate.ts';
 import { newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
 import { AccessRequest } from './http/access-request.ts';
 import type { Credential } from './http/credential.ts';
@@ -32,13 +35,15 @@ import { isAdministrator } from './principals/caller.ts';
 import type { Principals } from './principals/principals.ts';
 import type { Throttle } from './throttle/throttle.ts';
 
-export interface AccessServerOptions extends Pick<HttpServerOptions, 'tls' | 'limits'> {
+export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   svcVersion: string;
   log: Logger;
   metrics: MetricsRegistry;
   host: string;
   /** 0 takes a free one. */
   port: number;
+  /** Requests under way at a time, and how long one more waits; probes are not held. Default: no limit. */
+  maxInFlight?: Pick<MaxInFlight, 'total' | 'maxWaitMs'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -66,13 +71,13 @@ export class AccessServer {
 
   constructor(options: AccessServerOptions) {
     this.#options = options;
-    const { svcVersion, log, metrics, tls, limits } = options;
+    const { svcVersion, log, metrics, limits } = options;
     const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
     const probes = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, isProbe: (path) => path === '/livez' || path === '/readyz', ...(tls === undefined ? {} : { tls }), ...(limits === undefined ? {} : { limits }) });
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }) });
   }
 
   /** Resolves when connections are accepted. */
@@ -82,12 +87,13 @@ export class AccessServer {
   }
 
   serve({ credentials, principals, operations, throttle, proxies, readyz }: AccessParts): void {
-    const { svcVersion, log, metrics, tls, requestTimeoutMs, slowRequestMs } = this.#options;
+    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs } = this.#options;
+    const inFlight = new InFlightLimits({ ...maxInFlight, exemption: ({ path }) => (findEndpointGroup(health, path)?.isOpen === true ? 'everything' : undefined), throwsRefusals: true });
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
     const healthHandler = expressHandler(health);
     const administratorsOnly: Handler = async (context) => {
-      const caller = await authenticate(new AccessRequest(context, proxies), { credentials, principals });
+      const caller = await admit(new AccessRequest(context, proxies), { throttle, credentials, principals });
       if (caller === undefined) throw newNotAuthenticated();
       if (!isAdministrator(caller)) throw newPermissionDenied();
       await healthHandler(context);
@@ -103,9 +109,10 @@ export class AccessServer {
         withRequestId(),
         withSecurityHeaders(),
         withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
-        withMetrics({ registry: metrics, scheme: tls === undefined ? 'http' : 'https' }),
+        withMetrics({ registry: metrics, scheme: 'http' }),
         withAccessErrors(challengesOf(credentials), errorPage),
         withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
+        inFlight.beforeAuthentication,
       ],
       dispatch,
     );

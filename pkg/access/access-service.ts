@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import type { Database } from '#pkg/database/index';
 import type { EndpointGroup, HealthCheck, TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator, TokenAuthenticator } from '#pkg/identity/index';
-import { AccessDatabase } from './access-database.ts';
+import type { AccessDatabase } from './access-database.ts';
 import type { AccessParts } from './access-server.ts';
 import { accessKeyOperations } from './access-keys/access-key-operations.ts';
 import { AccessKeys } from './access-keys/access-keys.ts';
@@ -42,6 +41,7 @@ import { Sessions } from './sessions/sessions.ts';
 import { SharedThrottle } from './throttle/shared-throttle.ts';
 import { OwnProfile } from './users/own-profile.ts';
 import { userOperations } from './users/user-operations.ts';
+import type { SubjectCheck } from './users/user-parts.ts';
 import { Users } from './users/users.ts';
 
 export interface AccessSettings {
@@ -60,15 +60,15 @@ export interface AccessSettings {
 
 export interface AccessServiceOptions {
   /** Schema `access` is up to date; it stays its owner's to close. */
-  database: Database;
+  database: AccessDatabase;
   log: Logger;
   svcVersion: string;
   settings: AccessSettings;
   /** Fits the database. */
   keys: KeyRing;
   proxies: TrustedProxies;
-  /** The content platform's, where organizations have their namespaces and personal tokens their roles. */
-  platform: { namespaces: Namespaces; roles: TokenRoles };
+  /** The content platform's, where organizations have their namespaces, personal tokens their roles, and names may be bound to rights. */
+  platform: { namespaces: Namespaces; roles: TokenRoles; isSubject: SubjectCheck };
 }
 
 /** Everything that access management does, whoever serves it: its own server, and the content platform, which knows the same people. */
@@ -86,9 +86,8 @@ export class AccessService {
   readonly parts: AccessParts;
 
   constructor(options: AccessServiceOptions) {
-    const { database: all, log, settings, keys, proxies, platform, svcVersion } = options;
+    const { database, log, settings, keys, proxies, platform, svcVersion } = options;
     this.#options = options;
-    const database = new AccessDatabase(all);
     const audit = new Audit(database);
     const hasher = new PasswordHasher();
     const secrets = new SecretBox(keys);
@@ -101,7 +100,7 @@ export class AccessService {
     this.#database = database;
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000 });
     this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
-    this.#tokenStore = new TokenStore(all);
+    this.#tokenStore = new TokenStore(database.whole);
     this.#tokenUses = new TokenUses({ database, audit, log });
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
@@ -111,7 +110,7 @@ export class AccessService {
     const profileParts = { database, audit, users, hasher, sessions, bearerTokens, login };
     const described: Operation[] = [
       ...loginOperations({ login, bearerTokens, users }),
-      ...userOperations({ ...profileParts, organizations }),
+      ...userOperations({ ...profileParts, organizations, isSubject: platform.isSubject }),
       ...orgOperations({ database, audit, organizations, namespaces: this.#orgNamespaces }),
       ...roleOperations({ database, audit, users, organizations }),
       ...accessKeyOperations(accessKeys),

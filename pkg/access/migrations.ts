@@ -48,6 +48,8 @@ const identitySchema: readonly string[] = [
     comment text NOT NULL DEFAULT '',
     groups text[] NOT NULL DEFAULT '{}')`,
   'CREATE INDEX users_by_name ON users (name, id)',
+  // Of users that were deleted: what is bound to such a name elsewhere is still theirs.
+  'CREATE TABLE retired_usernames (username_key text PRIMARY KEY, date_retired timestamptz NOT NULL DEFAULT now())',
   `CREATE TABLE organizations (
     id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
     name text NOT NULL,
@@ -57,7 +59,8 @@ const identitySchema: readonly string[] = [
     created_by text NOT NULL DEFAULT '',
     date_created timestamptz NOT NULL DEFAULT now(),
     date_updated timestamptz NOT NULL DEFAULT now(),
-    namespace_ready boolean NOT NULL DEFAULT false)`,
+    namespace_ready boolean NOT NULL DEFAULT false,
+    namespace_checked timestamptz)`,
   `INSERT INTO organizations (id, name, name_key, builtin) VALUES
     ('00000000-0000-0000-0000-000000000000', 'ROOT', 'root', true),
     ('00000000-0000-0000-0000-000000000002', 'DEFAULT', 'default', true)`,
@@ -154,7 +157,7 @@ const identitySchema: readonly string[] = [
     reason text NOT NULL DEFAULT '',
     datetime timestamptz NOT NULL DEFAULT now())`,
   'CREATE INDEX login_logs_by_time ON login_logs (datetime, id)',
-  'CREATE INDEX login_logs_of_users ON login_logs (user_id)',
+  'CREATE INDEX login_logs_of_users ON login_logs (user_id, datetime, id)',
   `CREATE TABLE operate_logs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     username text NOT NULL,
@@ -168,7 +171,7 @@ const identitySchema: readonly string[] = [
     request_id text NOT NULL DEFAULT '',
     datetime timestamptz NOT NULL DEFAULT now())`,
   'CREATE INDEX operate_logs_by_time ON operate_logs (datetime, id)',
-  'CREATE INDEX operate_logs_of_organizations ON operate_logs (org_id)',
+  'CREATE INDEX operate_logs_of_organizations ON operate_logs (org_id, datetime, id)',
   // Until now a token named its owner: those become users. A replica of the last release still inserts without user_id.
   `INSERT INTO users (username, username_key, name, search_text)
     SELECT DISTINCT username, lower(username), username, lower(username) FROM personal_tokens`,

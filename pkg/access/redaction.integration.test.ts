@@ -51,13 +51,13 @@ beforeAll(async () => {
   const keys = await openKeyRing(access, { dataDir: folder });
   privateTokens = new PrivateTokens({ database: access, box: new SecretBox(keys), audit });
   service = new AccessService({
-    database,
+    database: access,
     log,
     svcVersion: 'test',
     keys,
     proxies,
     settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, throttle: { anonymous: 10_000, user: 10_000 }, auditRetentionDays: 180 },
-    platform: { namespaces: { ensure: async () => {}, remove: async () => 'removed' }, roles: { hasRole: () => true, clusterRoles: () => ['view'] } },
+    platform: { namespaces: { ensure: async () => {}, remove: async () => 'removed' }, roles: { hasRole: () => true, rolesOf: () => ['view'] }, isSubject: () => false },
   });
   accessServer = new AccessServer({ svcVersion: 'test', log, metrics: new Registry(), host: '127.0.0.1', port: 0 });
   const { port } = await accessServer.listen();

@@ -19,6 +19,7 @@ describe('the address of a client', () => {
     { reason: 'may have a port', peer: '10.1.2.3', forwarded: '198.51.100.1:4711', address: '198.51.100.1' },
     { reason: 'may be in brackets', peer: 'fd00::1', forwarded: '[2001:db8::1]:443', address: '2001:db8::1' },
     { reason: 'of IPv4 within IPv6 is IPv4, of a proxy too', peer: '::ffff:192.0.2.7', forwarded: '::ffff:198.51.100.1', address: '198.51.100.1' },
+    { reason: 'is not pushed out by what the client writes in front', peer: '10.1.2.3', forwarded: `${'1.1.1.1, '.repeat(256)}198.51.100.1`, address: '198.51.100.1' },
     { reason: 'is the proxy where it says nothing', peer: '10.1.2.3', address: '10.1.2.3' },
   ];
   test.each(cases)('$reason', ({ peer, forwarded, address }) => {

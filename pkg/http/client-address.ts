@@ -64,7 +64,8 @@ function addRange(list: BlockList, range: string): void {
 function forwarded(request: IncomingMessage, name: 'x-forwarded-for' | 'x-forwarded-proto' | 'x-forwarded-host'): string[] {
   const value = request.headers[name];
   const text = Array.isArray(value) ? value.join(',') : (value ?? '');
-  return text.split(',', 256).map((part) => part.trim()).filter((part) => part !== '');
+  // The last are those that proxies wrote: whoever wrote more than these in front pushes none of them out.
+  return text.split(',').slice(-256).map((part) => part.trim()).filter((part) => part !== '');
 }
 
 /** Without brackets, port and zone; IPv4 within IPv6 as IPv4. */

@@ -2,7 +2,9 @@ import { newBadRequest } from '#pkg/apimachinery/index';
 import type { RequestInfo } from './request-info.ts';
 
 const methodVerbs: Readonly<Record<string, string>> = { GET: 'get', HEAD: 'get', POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
-const exactName = /^metadata\.name==?([A-Za-z0-9][A-Za-z0-9.:_-]{0,252})$/;
+/** One clause that compares a field with a plain value. What else there may be in a selector has characters that are none of these. */
+const plainClause = /^([A-Za-z0-9][A-Za-z0-9._-]*)(==?|!=)([A-Za-z0-9.:_-]*)$/;
+const plainName = /^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$/;
 
 /**
  * What a request is about, by the rules of Kubernetes; `path` is the raw path, without the query.
@@ -10,7 +12,7 @@ const exactName = /^metadata\.name==?([A-Za-z0-9][A-Za-z0-9.:_-]{0,252})$/;
  * Segments are split before they are decoded, so no encoding can move a boundary. A path that is not plain (an empty segment, `.`
  * or `..`, broken percent-encoding, an encoded slash, a control character, anything that is not ASCII) is a StatusError 400.
  * A path that ends in a slash is no resource: it ends as 404. `?watch` counts unless its first value is `0` or `false`, and only
- * without a name in the path. A list or watch by exactly `fieldSelector=metadata.name=x` carries that name, so that permissions limited to
+ * without a name in the path. A list or watch by `fieldSelector=metadata.name=x` carries that name (see `selectedName`), so that permissions limited to
  * names apply to it; a handler tells by the verb.
  * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go.
  */
@@ -40,7 +42,7 @@ export function parseRequestInfo(method: string, path: string, query: URLSearchP
   info.verb = resourceVerb(method, info.name);
   if (info.name === '' && info.verb === 'get') {
     info.verb = isWatch(query) ? 'watch' : 'list';
-    info.name = selectedName(query);
+    info.name = selectedName(query.get('fieldSelector'));
   }
   return info;
 }
@@ -64,9 +66,18 @@ function isWatch(query: URLSearchParams): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false';
 }
 
-function selectedName(query: URLSearchParams): string {
-  const selector = query.get('fieldSelector');
-  return selector === null ? '' : (exactName.exec(selector)?.[1] ?? '');
+/**
+ * The one name that a field selector leaves, so that permissions limited to names apply to a list or watch by it; '' where it leaves more, or where
+ * that is not plain to see: every clause must be a comparison (`=`, `==`, `!=`) with a value that has nothing to escape.
+ */
+export function selectedName(fieldSelector: string | null | undefined): string {
+  let found = '';
+  for (const clause of fieldSelector?.split(',') ?? []) {
+    const [, field, operator, value = ''] = plainClause.exec(clause) ?? [];
+    if (field === undefined) return '';
+    if (found === '' && field === 'metadata.name' && operator !== '!=' && plainName.test(value)) found = value;
+  }
+  return found;
 }
 
 /** Decoded segments; one trailing slash leaves an empty last one. */

@@ -2,5 +2,5 @@
 export * from './authenticator.ts';
 export * from './authorizer.ts';
 export * from './personal-token.ts';
-export * from './union-authenticator.ts';
+export * from './restriction.ts';
 export * from './user-info.ts';

@@ -18,7 +18,7 @@ export const optionTable = {
   'svc.access.audit.retention-days': { type: integer({ min: 1, max: 36_500 }), default: '180', doc: 'Days that rows of the audit logs are kept.' },
   'svc.access.api-url': { type: text, default: 'http://127.0.0.1:8090', doc: 'Content platform that svc access-server makes the namespaces of organizations on.' },
   'svc.access.token-file': { type: text, default: '', doc: 'File with the personal token for that. Empty: admin-token in svc.data.dir.' },
-  'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL and of the administrator's token." },
+  'svc.data.dir': { type: text, default: './data', doc: "Folder of the embedded PostgreSQL, the administrator's token and first password, and secret-key." },
   'svc.database.url': { type: text, default: '', doc: 'PostgreSQL 15 or newer: postgres://user:password@host:5432/name. Empty: an embedded one.', isSecret: true },
   'svc.database.pool-size': { type: integer({ min: 2, max: 1000 }), default: '10', doc: 'Connections of the main pool; about 30 more serve lists, writes and changes.' },
   'svc.controllers.api-url': { type: text, default: 'http://127.0.0.1:8090', doc: 'Server that svc controller-manager works with.' },

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonSchema } from '#pkg/apimachinery/index';
 import { actorOf } from '../audit/audit.ts';
-import { newDetail, newFieldErrors, newNotFound } from '../http/access-error.ts';
+import { newDetail, newFieldErrors, newNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, objectSchema, type Answer, type Call, type Operation } from '../http/operation.ts';
 import { listSchema, pageParameters } from '../records/list-documents.ts';
@@ -27,7 +27,9 @@ const body = objectSchema(settings, []);
 /** Each user's own access keys over HTTP; another's is 404, whoever asks. */
 export function accessKeyOperations(keys: AccessKeys): Operation[] {
   const change = async (call: Call): Promise<Answer> => {
-    const key = await keys.update(ownerOf(call), call.params['id']!, readSettings(await call.request.fields()));
+    const changed = readSettings(await call.request.fields());
+    if (changed.ipGroup !== undefined) refuseWidening(call);
+    const key = await keys.update(ownerOf(call), call.params['id']!, changed);
     if (key === undefined) throw newNotFound();
     return jsonAnswer(200, present(key));
   };
@@ -90,7 +92,13 @@ export function accessKeyOperations(keys: AccessKeys): Operation[] {
   ];
 }
 
+/** Whoever has found a key that is of no use elsewhere is not to make one that is. */
+function refuseWidening({ caller }: Call): void {
+  if (caller.isAddressLimited === true) throw newPermissionDenied('An access key that is limited to addresses makes no keys, and changes no addresses.');
+}
+
 async function create(keys: AccessKeys, call: Call): Promise<Answer> {
+  refuseWidening(call);
   // An answer that is remembered would be a second place where the secret is.
   if (call.request.context.request.headers['idempotency-key'] !== undefined) throw newDetail(400, 'invalid', 'Credentials cannot be created with an Idempotency-Key.');
   const { ipGroup = [anyAddress], isActive = true } = readSettings(await call.request.fields());
@@ -127,7 +135,8 @@ function isIpGroup(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.length <= maxEntries && value.every((entry) => typeof entry === 'string' && isIpGroupEntry(entry));
 }
 
-function ownerOf(call: Call): KeyOwner {
+/** Who asks, about their own keys. */
+export function ownerOf(call: Call): KeyOwner {
   return { ...actorOf(call), actor: { id: call.caller.id, username: call.caller.username } };
 }
 

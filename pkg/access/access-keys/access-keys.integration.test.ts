@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { signDraft } from '../signature/signaturetest/sign.ts';
 import { startKeyTest, type KeyTest } from './keytest/start-key-test.ts';
 
 const path = '/api/v1/authentication/access-keys/';
@@ -104,6 +105,27 @@ describe('a key', () => {
     expect(await server.send('GET', path, { as: admin })).toMatchObject({ json: [] });
     expect(await server.send('GET', path, { as: mia })).toMatchObject({ json: [{ id, is_active: true }] });
     expect(await server.send('GET', path)).toMatchObject({ status: 401 });
+  });
+});
+
+describe('a key that is limited to addresses', () => {
+  const asKey = (key: { id: string; secret: string }, method: string, target: string, body?: object) => {
+    const headers = { Accept: 'application/json', Date: new Date().toUTCString() };
+    return server.send(method, target, { body, headers: { ...headers, Authorization: signDraft({ method, target, headers }, { keyId: key.id, secret: key.secret, algorithm: 'hmac-sha256' }) } });
+  };
+  const limit = { ip_group: ['127.0.0.0/8', '::1'] };
+
+  test('makes no keys and changes no addresses, its own or another\'s', async () => {
+    const limited = (await create(mia, limit)) as { id: string; secret: string };
+    const free = (await create(mia)) as { id: string; secret: string };
+    expect(await asKey(limited, 'POST', path, limit)).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
+    for (const { id } of [limited, free]) {
+      for (const method of ['PUT', 'PATCH']) expect(await asKey(limited, method, `${path}${id}/`, { ip_group: ['*'] })).toMatchObject({ status: 403 });
+    }
+    expect(await asKey(limited, 'PATCH', `${path}${limited.id}/`, { is_active: true })).toMatchObject({ status: 200, json: limit });
+    expect(await asKey(free, 'PATCH', `${path}${limited.id}/`, { ip_group: ['127.0.0.1'] })).toMatchObject({ status: 200 });
+    expect((await asKey(free, 'POST', path)).status).toBe(201);
+    expect((await asKey(limited, 'DELETE', `${path}${free.id}/`)).status).toBe(204);
   });
 });
 

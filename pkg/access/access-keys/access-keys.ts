@@ -1,7 +1,8 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
+import { randomText } from '../secrets/random-text.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { isKeyId } from '../signature/signature-claim.ts';
@@ -9,7 +10,6 @@ import { isKeyId } from '../signature/signature-claim.ts';
 /** How many a user may have. */
 export const maxAccessKeys = 10;
 
-const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const columns = 'id, ip_group, is_active, date_created, date_last_used';
 
 /** What may be told of a key. */
@@ -65,7 +65,7 @@ export class AccessKeys {
   /** The secret is told now and never again. Undefined where the user has as many as may be. */
   create(owner: KeyOwner, { ipGroup, isActive }: AccessKeySettings): Promise<{ key: AccessKey; secret: string } | undefined> {
     const id = randomUUID();
-    const secret = newSecret();
+    const secret = randomText(36);
     const sealed = this.#secrets.seal(secret, sealedTables.accessKeys.purposeOf(id));
     return this.#database.transaction(async (client) => {
       // Of two creations at once, the second counts what the first has made.
@@ -115,8 +115,4 @@ export class AccessKeys {
 
 function present({ id, ip_group: ipGroup, is_active: isActive, date_created: dateCreated, date_last_used: dateLastUsed }: KeyRow): AccessKey {
   return { id, ipGroup, isActive, dateCreated, dateLastUsed };
-}
-
-function newSecret(): string {
-  return Array.from({ length: 36 }, () => alphabet[randomInt(62)]).join('');
 }

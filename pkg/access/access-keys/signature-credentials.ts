@@ -1,30 +1,35 @@
 import type { AccessRequest } from '../http/access-request.ts';
 import type { Credential } from '../http/credential.ts';
 import { readDraftSignature } from '../signature/draft-signature.ts';
-import { readMessageSignature } from '../signature/message-signature.ts';
+import { namesAccessKey, readMessageSignature } from '../signature/message-signature.ts';
 import type { SignedMessage } from '../signature/signed-message.ts';
 import type { SignatureVerifier } from './signature-verifier.ts';
 
 /**
  * The two ways to sign a request with an access key: `Authorization: Signature ...` of draft-cavage, and the headers of RFC 9421.
- * The latter count as sent with `Signature-Input`. Who sends both must be the same user by both.
+ * The latter count as sent with `Signature-Input`; beside an Authorization header, whatever is in it, only where one of them names an access key, as proxies
+ * sign requests too. Who sends both must be the same user by both.
  */
 export function signatureCredentials(verifier: Pick<SignatureVerifier, 'verify'>): Credential[] {
   return [
     {
       scheme: 'signature',
+      word: 'signature',
       challenge: 'Signature realm="api",headers="(request-target) date"',
       authenticate: async (request) => {
-        const credentials = /^signature(?:$| +(.*))/i.exec(request.header('authorization').trim());
+        const credentials = /^signature(?:$|\s+(.*))/i.exec(request.header('authorization').trim());
         if (credentials === null) return undefined;
-        return { userId: await verifier.verify(readDraftSignature(credentials[1] ?? '', messageOf(request)), request) };
+        return verifier.verify(readDraftSignature(credentials[1] ?? '', messageOf(request)), request);
       },
     },
     {
       scheme: 'signature',
       authenticate: async (request) => {
-        if (request.context.request.headers['signature-input'] === undefined) return undefined;
-        return { userId: await verifier.verify(readMessageSignature(messageOf(request)), request) };
+        const { headers } = request.context.request;
+        if (headers['signature-input'] === undefined) return undefined;
+        const message = messageOf(request);
+        if (headers.authorization !== undefined && !namesAccessKey(message)) return undefined;
+        return verifier.verify(readMessageSignature(message), request);
       },
     },
   ];

@@ -69,6 +69,17 @@ describe('a signed request', () => {
     expect(await audited()).toEqual([]);
   });
 
+  test('counts as absent beside another credential where it names no access key, as that of a proxy', async () => {
+    const ofProxy = signMessage({ method: 'GET', target: path, headers: {} }, { ...key, keyId: 'proxy-1', origin: server.url, created: Math.floor(Date.now() / 1000) });
+    expect(await send({ headers: { ...ofProxy } })).toMatchObject(good());
+    expect(await server.send('GET', path, { as: server.userId, headers: { ...ofProxy } })).toMatchObject({ status: 200, json: { scheme: 'bearer' } });
+    expect(await server.send('GET', path, { headers: { ...ofProxy } })).toMatchObject(refusal);
+  });
+
+  test('may have a tab after the word, and what cannot be read there is refused', async () => {
+    expect(await server.send('GET', path, { headers: { Authorization: 'Signature\tx' } })).toMatchObject(refusal);
+  });
+
   test('is nobody\'s where a second credential is another user\'s', async () => {
     const noah = await server.addUser({ username: 'noah' });
     await server.access.pool.query('UPDATE access.access_keys SET user_id = $1', [noah]);
@@ -267,7 +278,7 @@ describe('what is wrong', () => {
       [...plain, 'Accept: */*', `Authorization: ${authorization}`],
       [`Date: ${date}`, `Authorization: ${authorization}`],
       [...plain, `Authorization: ${authorization}`, `Authorization: ${authorization}`],
-      [...plain, `Authorization: ${authorization}`, 'Signature-Input: x'],
+      [...plain, `Authorization: ${authorization}`, 'Signature-Input: ,'],
       ...values.flatMap((value) => [
         [`Signature-Input: ${value}`, `Signature: ${message}`],
         [`Signature-Input: ${input}`, `Signature: ${value}`],

@@ -4,12 +4,13 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
+import type { Proof } from '../http/credential.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { isBodyOf } from '../signature/body-digest.ts';
 import { isSignedWith, isTimely, unreadableClaim, type SignatureClaim } from '../signature/signature-claim.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
-import { allowsAddress } from './ip-group.ts';
+import { allowsAddress, anyAddress } from './ip-group.ts';
 import { SignatureUses } from './signature-uses.ts';
 
 export interface SignatureVerifierOptions {
@@ -44,7 +45,7 @@ export class SignatureVerifier {
   readonly #maxSkewMs: number;
   readonly #uses: SignatureUses;
   readonly #keys = new FreshLookup<KeyRow | undefined>((id) => this.#lookUp(id));
-  #decoy: { id: string; secret: Buffer };
+  #decoy: { id: string; secret: Buffer } | undefined;
 
   constructor({ database, secrets, audit, log, maxSkewMs = 300_000 }: SignatureVerifierOptions) {
     this.#database = database;
@@ -53,17 +54,16 @@ export class SignatureVerifier {
     this.#log = log;
     this.#maxSkewMs = maxSkewMs;
     this.#uses = new SignatureUses(database);
-    this.#decoy = this.#newDecoy();
   }
 
-  /** Id of the key's owner, be the owner valid or not. Throws 401; undefined is a claim that could not be read. */
-  async verify(claim: SignatureClaim | undefined, request: AccessRequest): Promise<string> {
+  /** Of the key's owner, be the owner valid or not. Throws 401; undefined is a claim that could not be read. */
+  async verify(claim: SignatureClaim | undefined, request: AccessRequest): Promise<Proof> {
     const { keyId } = claim ?? unreadableClaim;
     const key = await this.#keys.get(keyId);
     const problem = await this.#problemOf(claim, key, request);
     if (problem === undefined && key !== undefined) {
       if (key.is_use_stale) await this.#noteUse(keyId);
-      return key.user_id;
+      return { userId: key.user_id, isAddressLimited: !key.ip_group.includes(anyAddress) };
     }
     await this.#audit.operate({
       actor: undefined,
@@ -93,13 +93,22 @@ export class SignatureVerifier {
 
   /** Of no key, and of one whose secret cannot be opened, a secret that nobody has. */
   #secretOf(claim: SignatureClaim | undefined, key: KeyRow | undefined): string {
-    const { id, secret } = claim === undefined || key === undefined ? this.#decoy : { id: claim.keyId, secret: key.secret };
+    if (claim === undefined || key === undefined) return this.#openDecoy();
     try {
-      return this.#secrets.open(secret, sealedTables.accessKeys.purposeOf(id));
+      return this.#secrets.open(key.secret, sealedTables.accessKeys.purposeOf(claim.keyId));
     } catch (error) {
-      // The key that sealed the decoy may have been dropped since; a key of somebody's never.
-      if (id === this.#decoy.id) this.#decoy = this.#newDecoy();
-      else this.#log.error({ err: error, accessKey: id }, 'the secret of an access key cannot be opened');
+      this.#log.error({ err: error, accessKey: claim.keyId }, 'the secret of an access key cannot be opened');
+      return randomUUID();
+    }
+  }
+
+  #openDecoy(): string {
+    try {
+      this.#decoy ??= this.#newDecoy();
+      return this.#secrets.open(this.#decoy.secret, sealedTables.accessKeys.purposeOf(this.#decoy.id));
+    } catch {
+      // The key that sealed it may have been dropped since, or this replica has none, and starts all the same.
+      this.#decoy = undefined;
       return randomUUID();
     }
   }

@@ -32,6 +32,8 @@ export interface AccessTestOptions {
   throttle?: (parts: AccessTestParts) => Throttle;
   /** Default none. */
   trustedProxies?: readonly string[];
+  /** Requests under way; one more is refused at once. Default: no limit. */
+  maxInFlight?: number;
 }
 
 export interface AccessAnswer {
@@ -99,7 +101,7 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   await migrate(database, 'access', accessMigrations);
   const access = new AccessDatabase(database);
   const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
-  const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0 });
+  const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
   const { port } = await server.listen();
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],

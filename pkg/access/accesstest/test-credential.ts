@@ -1,15 +1,17 @@
 import { newAuthenticationFailed } from '../http/access-error.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential } from '../http/credential.ts';
+import { isUuid } from '../records/uuid.ts';
 
 /** `Authorization: Bearer <user id>`, believed as it is: for tests of what is behind the door. */
 export const testCredential: Credential = {
   scheme: 'bearer',
+  word: 'bearer',
   challenge: 'Bearer realm="api"',
   authenticate: async (request) => {
     const userId = valueOfScheme(request, 'bearer');
     if (userId === undefined) return undefined;
-    if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(userId)) throw newAuthenticationFailed();
+    if (!isUuid(userId)) throw newAuthenticationFailed();
     return { userId };
   },
 };

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
+import { defaultOrgId } from '../orgs/organization.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import { ensureAdminToken, type AdminUser } from './admin-token.ts';
 import { adoptTokens } from './adopt-tokens.ts';
@@ -11,7 +12,6 @@ import { choosePassword } from './initial-password.ts';
 export const adminUsername = 'admin';
 /** Key of the advisory lock; the last release holds the same one while it adds its token. */
 const LOCK = 'svc access.personal_tokens';
-const DEFAULT_ORG = '00000000-0000-0000-0000-000000000002';
 
 export interface AdministratorOptions {
   database: AccessDatabase;
@@ -80,7 +80,7 @@ async function createAdmin(client: Queryable, { audit }: AdministratorOptions): 
       system AS (INSERT INTO access.system_role_bindings (user_id, role) SELECT id, unnest(ARRAY['SystemAdmin', 'SystemUser']) FROM made),
       org AS (INSERT INTO access.org_role_bindings (user_id, org_id, role) SELECT id, $3::uuid, unnest(ARRAY['OrgAdmin', 'OrgUser']) FROM made)
     SELECT id FROM made`,
-    [adminUsername, `${adminUsername}\nadministrator\n`, DEFAULT_ORG],
+    [adminUsername, `${adminUsername}\nadministrator\n`, defaultOrgId],
   );
   await audit.operate({ actor: undefined, action: 'create', resourceType: 'user', resource: adminUsername, detail: 'the first administrator' }, client);
   return { id: rows[0]!.id, username: adminUsername, isAdministrator: true, needsPassword: true };

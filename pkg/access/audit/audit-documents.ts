@@ -1,6 +1,7 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 import { objectSchema, type OperationDocument } from '../http/operation.ts';
 import { listSchema, orderParameter, pageParameters } from '../records/list-documents.ts';
+import { auditActions } from './audit.ts';
 import { logOrders } from './log-lists.ts';
 
 const text: JsonSchema = { type: 'string' };
@@ -25,7 +26,7 @@ const operationSchema = objectSchema({
   id: text,
   username: { ...text, description: 'Who did it; empty where nobody is known.' },
   user_id: optionalId,
-  action: { ...text, description: '`create`, `update`, `delete`, `revoke`, `restore`, `rotate`, `unblock`, `failed_use`, `change_password`.' },
+  action: { ...text, enum: [...auditActions] },
   resource_type: text,
   resource: { ...text, description: 'Name or id of what it was done to.' },
   detail: text,

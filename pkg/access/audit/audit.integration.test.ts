@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Kysely, PostgresDialect, sql, type CompiledQuery } from 'kysely';
 import { defaultOrgId, rootOrgId } from '../accesstest/add-user.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import { Organizations } from '../orgs/organizations.ts';
 import { auditOperations } from './audit-operations.ts';
+import { loginLogs, operateLogs } from './log-lists.ts';
 
 const logins = '/api/v1/audits/login-logs/';
 const operations = '/api/v1/audits/operate-logs/';
@@ -104,6 +106,8 @@ describe('a list', () => {
     { query: '?date_from=yesterday', field: 'date_from' },
     { query: '?username=a&username=b', field: 'username' },
     { query: '?username=%00', field: 'username' },
+    { query: '?search=mia', field: 'search' },
+    { query: '?q=mia', field: 'q' },
     { query: '?limit=x', field: 'limit' },
   ])('$query is 400', async ({ query, field }) => {
     expect(await server.send('GET', `${logins}${query}`, { as: users['admin'] })).toMatchObject({ status: 400, json: { [field]: [expect.any(String)] } });
@@ -119,6 +123,43 @@ test('a list of any length comes whole', async () => {
   await server.access.pool.query("INSERT INTO access.login_logs (username, type, remote_addr, user_agent, is_success) SELECT 'u' || i, 'api', '', '', true FROM generate_series(1, 3500) i");
   const { json } = await server.send('GET', logins, { as: users['admin'] });
   expect(new Set((json as { id: string }[]).map(({ id }) => id)).size).toBe(3500);
+});
+
+describe('of many rows', () => {
+  const someone = '00000000-0000-4000-8000-000000000001';
+  beforeEach(async () => {
+    const { pool } = server.access;
+    await pool.query(`INSERT INTO access.login_logs (username, user_id, type, remote_addr, user_agent, is_success, datetime)
+      SELECT 'u', ('00000000-0000-4000-8000-' || lpad((i % 7)::text, 12, '0'))::uuid, 'api', '', '', true, now() - i * interval '1 second' FROM generate_series(1, 20000) i`);
+    await pool.query(`INSERT INTO access.operate_logs (username, action, resource_type, resource, org_id, datetime)
+      SELECT username, 'create', 'user', 'x', user_id, datetime FROM access.login_logs`);
+    await pool.query('ANALYZE access.login_logs, access.operate_logs');
+  });
+
+  test.each([
+    { reason: 'of all', list: loginLogs, scope: sql`true`, index: 'login_logs_by_time' },
+    { reason: 'of a user', list: loginLogs, scope: sql`user_id = ${someone}::uuid`, index: 'login_logs_of_users' },
+    { reason: 'of an organization', list: operateLogs, scope: sql`org_id = ${someone}::uuid`, index: 'operate_logs_of_organizations' },
+  ])('a page, and what follows a batch, are found by an index: those $reason', async ({ list, scope, index }) => {
+    const { pool } = server.access;
+    const asked: CompiledQuery[] = [];
+    const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), log: ({ query }) => void asked.push(query) });
+    const source = list({ kysely, query: new URLSearchParams(), scope });
+    await source.page({ limit: 10, offset: 20 });
+    const batches = source.all()[Symbol.asyncIterator]();
+    for (let i = 0; i < 2; i += 1) await batches.next();
+    const read = asked.filter(({ sql: text }) => /^SELECT (?!count)/.test(text));
+    expect(read).toHaveLength(3);
+    const plans: string[] = [];
+    for (const { sql: text, parameters } of read) {
+      const { rows } = await pool.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, [...parameters]);
+      plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+    }
+    expect(plans.join('\n')).not.toContain('Seq Scan');
+    expect(plans[0]).toMatch(new RegExp(`Index (Only )?Scan Backward using ${index}`));
+    expect(plans[2]).toContain(index);
+    expect(plans[2]).toMatch(/Index Cond: .*ROW\(datetime, id\) </);
+  });
 });
 
 test('of a flood of wrong credentials the first are kept, and everything else all the same', async () => {

@@ -15,11 +15,13 @@ export interface LoginEntry {
   reason?: string;
 }
 
+/** What can be done to something. */
+export const auditActions = ['create', 'update', 'delete', 'revoke', 'restore', 'rotate', 'show', 'unblock', 'failed_use', 'change_password'] as const;
+
 export interface OperateEntry {
   /** Undefined where nobody is known: a credential that was wrong; and of a command on the server. */
   actor: { id: string; username: string } | undefined;
-  /** `create`, `update`, `delete`, `revoke`, `restore`, `rotate`, `unblock`, `failed_use`, `change_password`. */
-  action: string;
+  action: (typeof auditActions)[number];
   /** `user`, `organization`, `access_key`, `bearer_token`, `session`, `private_token`, `personal_token`, `system_role_binding`, `org_role_binding`. */
   resourceType: string;
   /** Name or id of what it was done to. */

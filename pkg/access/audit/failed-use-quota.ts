@@ -1,17 +1,22 @@
 import { networkOf } from '../throttle/network-of.ts';
 
 const windowMs = 60_000;
-const perAddress = 60;
-const inAll = 1_000;
 
 /**
  * How many uses of wrong credentials are worth a row: they cost whoever sends them nothing, and are looked at before requests are counted. In a minute the
- * first 60 of an address, and 1000 in all, of each replica.
+ * first `perAddress` of an address (of IPv6 a /64; default 60), and `inAll` (1000), of each replica.
  */
 export class FailedUseQuota {
   readonly #counts = new Map<string, number>();
+  readonly #perAddress: number;
+  readonly #inAll: number;
   #total = 0;
   #startedAt = -Infinity;
+
+  constructor({ perAddress = 60, inAll = 1000 }: { perAddress?: number; inAll?: number } = {}) {
+    this.#perAddress = perAddress;
+    this.#inAll = inAll;
+  }
 
   take(address: string): boolean {
     const now = performance.now();
@@ -20,10 +25,10 @@ export class FailedUseQuota {
       this.#total = 0;
       this.#counts.clear();
     }
-    if (this.#total >= inAll) return false;
+    if (this.#total >= this.#inAll) return false;
     const network = networkOf(address);
     const count = this.#counts.get(network) ?? 0;
-    if (count >= perAddress) return false;
+    if (count >= this.#perAddress) return false;
     this.#counts.set(network, count + 1);
     this.#total += 1;
     return true;

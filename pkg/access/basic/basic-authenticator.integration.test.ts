@@ -132,6 +132,14 @@ describe('a wrong one', () => {
     expect(rows).toEqual([{ reason: 'block_login' }]);
   });
 
+  test('counts for the address, too', async () => {
+    const ofAddress = async (): Promise<number> => (await platform.database.pool.query<{ count: number }>("SELECT count FROM access.login_failures WHERE key = 'ip:127.0.0.1'")).rows[0]?.count ?? 0;
+    const before = await ofAddress();
+    await ask('wrong');
+    await ask('wrong', 'nobody');
+    expect(await ofAddress()).toBe(before + 2);
+  });
+
   test('is not the personal token of the user', async () => {
     const token = newPersonalToken();
     await platform.database.pool.query("INSERT INTO access.personal_tokens (name, username, user_id, hash) VALUES ('t', '', $1, $2)", [id, TokenStore.hash(token)]);

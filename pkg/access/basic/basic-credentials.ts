@@ -5,10 +5,13 @@ export interface BasicCredentials {
   password: string;
 }
 
+/** Of the header: the longest name and password that a login looks at, in characters of three bytes. */
+const longest = 8192;
 const form = /^basic +([A-Za-z0-9+/]+={0,2})$/i;
 
 /** What `Authorization: Basic` holds, in UTF-8; undefined for what is malformed. Source: RFC 7617. */
 export function readBasicCredentials(header: string): BasicCredentials | undefined {
+  if (header.length > longest) return undefined;
   const encoded = form.exec(header)?.[1];
   if (encoded === undefined) return undefined;
   const bytes = Buffer.from(encoded, 'base64');

@@ -63,6 +63,16 @@ test.each([
   for (const replica of [server, other]) expect(await ask(`Bearer ${token}`, replica)).toMatchObject({ status: 401, json: { code: 'authentication_failed' } });
 });
 
+test('a request by one is one statement: its user is read with it', async () => {
+  const token = await issue();
+  let count = 0;
+  const counting = (): void => void (count += 1);
+  server.access.pool.on('acquire', counting);
+  expect((await ask(`Bearer ${token}`)).status).toBe(200);
+  server.access.pool.off('acquire', counting);
+  expect(count).toBe(1);
+});
+
 test('all of a user end together', async () => {
   const id = await server.addUser({ username: 'ben' });
   const [mine, first, second] = [await issue(), await issue(id), await issue(id)];

@@ -6,8 +6,10 @@ import type { AccessRequest } from '../http/access-request.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential, Proof } from '../http/credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
+import type { Principal } from '../principals/caller.ts';
+import { principalOf, type PrincipalRow } from '../principals/principals.ts';
+import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
-import { randomText } from './random-text.ts';
 
 export interface BearerTokensOptions {
   database: AccessDatabase;
@@ -33,7 +35,7 @@ export class BearerTokens {
   readonly #audit: Audit;
   readonly #ttlSeconds: number;
   readonly #perUser: number;
-  readonly #owners: FreshLookup<string | undefined>;
+  readonly #owners: FreshLookup<Principal | undefined>;
 
   constructor({ database, audit, ttlSeconds = 86_400, perUser = 1000 }: BearerTokensOptions) {
     this.#database = database;
@@ -41,18 +43,19 @@ export class BearerTokens {
     this.#ttlSeconds = ttlSeconds;
     this.#perUser = perUser;
     this.#owners = new FreshLookup((key) => this.#findOwner(Buffer.from(key, 'hex')));
-    this.credential = { scheme: 'bearer', challenge: 'Bearer realm="api"', authenticate: (request) => this.#authenticate(request) };
+    this.credential = { scheme: 'bearer', word: 'bearer', challenge: 'Bearer realm="api"', authenticate: (request) => this.#authenticate(request) };
   }
 
   /**
-   * A new token. `passwordChanged`: of the login that it is for; undefined where the user is gone, or has another password by now: a change of password
+   * A new token. `passwordChanged`: of the login that it is for; undefined where the user is gone or out, or has another password by now: what changes that
    * must update the user before it deletes tokens, then none slips through.
    */
   async issue(userId: string, { passwordChanged }: { passwordChanged?: string } = {}): Promise<IssuedToken | undefined> {
     const token = randomText(36);
     const { rows } = await this.#database.pool.query<{ expires: Date }>({
       name: 'bearer-token-issue',
-      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($4::text IS NULL OR ${passwordChangedText} = $4) FOR SHARE)
+      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($4::text IS NULL OR ${passwordChangedText} = $4)
+          AND is_active AND (date_expired IS NULL OR date_expired > now()) FOR SHARE)
         INSERT INTO access.bearer_tokens (hash, user_id, expires) SELECT $1, id, date_trunc('second', now() + make_interval(secs => $3)) FROM owner RETURNING expires`,
       values: [hashOf(token), userId, this.#ttlSeconds, passwordChanged ?? null],
     });
@@ -78,19 +81,19 @@ export class BearerTokens {
   async #authenticate(request: AccessRequest): Promise<Proof | undefined> {
     const token = valueOfScheme(request, 'bearer');
     if (token === undefined) return undefined;
-    const userId = form.test(token) ? await this.#owners.get(hashOf(token).toString('hex')) : undefined;
-    if (userId !== undefined) return { userId };
+    const principal = form.test(token) ? await this.#owners.get(hashOf(token).toString('hex')) : undefined;
+    if (principal !== undefined) return { userId: principal.id, principal };
     await this.#audit.operate({ actor: undefined, action: 'failed_use', resourceType: 'bearer_token', resource: '', address: request.address, requestId: request.context.id });
     throw newAuthenticationFailed();
   }
 
-  async #findOwner(tokenHash: Buffer): Promise<string | undefined> {
-    const { rows } = await this.#database.pool.query<{ user_id: string }>({
+  async #findOwner(tokenHash: Buffer): Promise<Principal | undefined> {
+    const { rows } = await this.#database.pool.query<PrincipalRow>({
       name: 'bearer-token-owner',
-      text: 'SELECT user_id FROM access.bearer_tokens WHERE hash = $1 AND expires > now()',
+      text: 'SELECT p.* FROM access.bearer_tokens t JOIN access.principals p ON p.id = t.user_id WHERE t.hash = $1 AND t.expires > now() AND p.is_valid',
       values: [tokenHash],
     });
-    return rows[0]?.user_id;
+    return rows[0] && principalOf(rows[0]);
   }
 }
 

@@ -4,6 +4,8 @@ import { AccessError, newDetail, newFieldErrors, newParseError } from './access-
 import { readCookies } from './cookies.ts';
 
 const bodyLimit = 1024 * 1024;
+/** The parser of parts takes far longer a byte than the others. */
+const multipartLimit = 64 * 1024;
 const maxFields = 1000;
 
 /** A request as credentials and operations read it. */
@@ -17,6 +19,7 @@ export class AccessRequest {
   readonly origin: string;
   readonly cookies: ReadonlyMap<string, string>;
   #body: Promise<Buffer> | undefined;
+  #bodyLimit = bodyLimit;
 
   constructor(context: RequestContext, proxies: TrustedProxies) {
     this.context = context;
@@ -30,7 +33,7 @@ export class AccessRequest {
     return this.context.request.method ?? '';
   }
 
-  /** Of the first value; '' where there is none, or where it was sent several times and means nothing then. */
+  /** '' where there is none. Of one that was sent several times, what Node has: the first where it can be one only, else all with commas between. */
   header(name: string): string {
     const value = this.context.request.headers[name];
     return typeof value === 'string' ? value : (value?.join(', ') ?? '');
@@ -44,15 +47,23 @@ export class AccessRequest {
     return this.origin.startsWith('https:');
   }
 
-  /** The raw body, at most 1 MiB; may be asked for again. */
-  body(): Promise<Buffer> {
-    this.#body ??= readBody(this.context, { limit: bodyLimit });
-    return this.#body;
+  /** From here on a body of more bytes is refused, also where it was read before. */
+  limitBody(bytes: number): void {
+    this.#bodyLimit = Math.min(this.#bodyLimit, bytes);
+  }
+
+  /** The raw body, at most 1 MiB, or what `limitBody` says; may be asked for again. Throws 413 for a larger one. */
+  async body(): Promise<Buffer> {
+    this.#body ??= readBody(this.context, { limit: this.#bodyLimit });
+    const bytes = await this.#body;
+    if (bytes.length > this.#bodyLimit) throw newTooLarge(this.#bodyLimit);
+    return bytes;
   }
 
   /**
    * What was sent, by name: a JSON object, or the fields of a form (urlencoded or multipart), all texts, of several of one name the last.
-   * Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no object, and 415 for another type of body.
+   * Throws 400 `parse_error` for what cannot be read, `{non_field_errors}` for JSON that is no object, 413 for a multipart body over 64 KiB, and 415 for another
+   * type of body.
    */
   async fields(): Promise<JsonObject> {
     const bytes = await this.body();
@@ -66,13 +77,19 @@ export class AccessRequest {
   }
 }
 
+function newTooLarge(limit: number): AccessError {
+  return newDetail(413, 'too_large', `the body of the request is larger than ${limit} bytes`);
+}
+
 function jsonFields(bytes: Buffer): JsonObject {
   let value;
   try {
     ({ value } = decodeJson(bytes));
   } catch (error) {
     if (!isStatusError(error)) throw error;
-    throw error.code === 413 ? newDetail(413, 'too_large', error.message) : newParseError(error.message);
+    if (error.code === 413) throw newDetail(413, 'too_large', error.message);
+    // What the parser says repeats a part of the body, and there may be a password in it.
+    throw newParseError('JSON parse error: the body is not valid JSON.');
   }
   if (!isJsonObject(value)) throw newFieldErrors({ non_field_errors: ['Invalid data. Expected an object.'] });
   return value;
@@ -92,6 +109,9 @@ function formFields(entries: Iterable<[string, unknown]>): JsonObject {
 }
 
 async function readMultipart(bytes: Buffer, type: string): Promise<FormData> {
+  if (bytes.length > multipartLimit) throw newTooLarge(multipartLimit);
+  // Whatever the boundary is, it begins a line by these.
+  if (bytes.toString('latin1').split('\r\n--', maxFields + 2).length > maxFields + 1) throw newParseError(`a form has at most ${maxFields} fields`);
   try {
     return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
   } catch (error) {

@@ -14,6 +14,7 @@ function requestWith(headers: [string, string][], url = '/'): AccessRequest {
 
 const ofWord = (scheme: 'token' | 'bearer', name: Credential['scheme']): Credential => ({
   scheme: name,
+  word: scheme,
   authenticate: async (request) => {
     const value = valueOfScheme(request, scheme);
     if (value === undefined) return undefined;
@@ -53,6 +54,8 @@ describe('who asks', () => {
     { reason: 'nor does it harm another credential', headers: [['Authorization', 'Bearer ada'], ['Cookie', 'svc_sessionid=stale']], answer: 'ada by bearer' },
     { reason: 'a wrong value', headers: [['Authorization', 'Token wrong']], answer: 'authentication_failed' },
     { reason: 'a wrong value beside a good cookie', headers: [['Authorization', 'Token wrong'], ['Cookie', 'svc_sessionid=ada']], answer: 'authentication_failed' },
+    { reason: 'a scheme that is known, in a form that nothing reads', headers: [['Authorization', 'Signature\tx']], answer: 'authentication_failed' },
+    { reason: 'such a form beside a good cookie', headers: [['Authorization', 'Signature\tx'], ['Cookie', 'svc_sessionid=ada']], answer: 'authentication_failed' },
     { reason: 'no value', headers: [['Authorization', 'Bearer']], answer: 'authentication_failed' },
     { reason: 'two values', headers: [['Authorization', 'Bearer a b']], answer: 'authentication_failed' },
     { reason: 'a value beyond reason', headers: [['Authorization', `Bearer ${'a'.repeat(513)}`]], answer: 'authentication_failed' },

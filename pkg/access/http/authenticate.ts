@@ -10,42 +10,49 @@ export interface AuthenticationParts {
   principals: Pick<Principals, 'find'>;
 }
 
-const knownSchemes = /^(?:signature|token|bearer)$/i;
+const knownSchemes: ReadonlySet<string> = new Set(['signature', 'token', 'bearer']);
 
 /**
  * Who asks; undefined where nobody says. The first credential that is presented decides. Throws 401 where one that was sent is wrong,
  * where two name different users, and for an Authorization header of another scheme or sent twice: nobody is let in as a stranger by mistake.
  */
 export async function authenticate(request: AccessRequest, { credentials, principals }: AuthenticationParts): Promise<Caller | undefined> {
-  checkAuthorization(request);
+  const word = readScheme(request);
+  let isHeaderTaken = false;
   let first: { proof: Proof; credential: Credential } | undefined;
   for (const credential of credentials) {
     const proof = await credential.authenticate(request);
     if (proof === undefined) continue;
+    isHeaderTaken ||= word !== undefined && credential.word === word;
     // A session that is somebody else's cannot be told from an attempt to act as both.
     if (first !== undefined && first.proof.userId !== proof.userId) throw newAuthenticationFailed();
     first ??= { proof, credential };
   }
+  // Whoever sends a credential in a form that nothing reads is not let in by another, nor as a stranger.
+  if (word !== undefined && !isHeaderTaken) throw newAuthenticationFailed();
   if (first === undefined) return undefined;
   const { proof, credential } = first;
-  const principal = await principals.find(proof.userId);
+  const principal = proof.principal ?? (await principals.find(proof.userId));
   if (principal === undefined) {
     // As dead as if it had never been.
     if (credential.scheme === 'session') return undefined;
     throw newAuthenticationFailed();
   }
-  return { ...principal, scheme: credential.scheme, ...(proof.session === undefined ? {} : { session: proof.session }) };
+  const { session, isAddressLimited } = proof;
+  return { ...principal, scheme: credential.scheme, ...(session === undefined ? {} : { session }), ...(isAddressLimited === undefined ? {} : { isAddressLimited }) };
 }
 
-function checkAuthorization(request: AccessRequest): void {
+/** The first word of the Authorization header, in lower case; undefined where there is no such header. */
+function readScheme(request: AccessRequest): string | undefined {
   const { rawHeaders, headers } = request.context.request;
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]!.toLowerCase() === 'authorization') count += 1;
   // Node keeps the first, a proxy may have looked at the last.
   if (count > 1) throw newAuthenticationFailed();
-  if (headers.authorization === undefined) return;
-  const scheme = headers.authorization.trim().split(/\s/, 1)[0]!;
-  if (!knownSchemes.test(scheme)) throw newNotAuthenticated();
+  if (headers.authorization === undefined) return undefined;
+  const scheme = headers.authorization.trim().split(/\s/, 1)[0]!.toLowerCase();
+  if (!knownSchemes.has(scheme)) throw newNotAuthenticated();
+  return scheme;
 }
 
 /** For WWW-Authenticate: every scheme that a 401 may be answered with. */

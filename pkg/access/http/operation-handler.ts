@@ -1,35 +1,25 @@
 import { answerPageFile, send, sendStream, type Handler, type TrustedProxies } from '#pkg/http/index';
-import type { Throttle } from '../throttle/throttle.ts';
-import { isAccessError, newCsrfFailed, newNotAuthenticated, newThrottled } from './access-error.ts';
+import { newCsrfFailed, newNotAuthenticated } from './access-error.ts';
 import { AccessRequest } from './access-request.ts';
-import { authenticate, type AuthenticationParts } from './authenticate.ts';
+import { admit, type AdmissionParts } from './admit.ts';
 import type { Answer, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
 import type { Caller } from '../principals/caller.ts';
 
-export interface OperationHandlerOptions extends AuthenticationParts {
+export interface OperationHandlerOptions extends AdmissionParts {
   operations: OperationTable;
-  throttle: Throttle;
   proxies: TrustedProxies;
 }
 
+/** Nobody has said who they are yet. */
+const openBodyLimit = 64 * 1024;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** From a request to its answer: who asks, how often, what they ask, and that a browser's page was meant to ask it. */
-export function operationHandler({ operations, throttle, proxies, ...authentication }: OperationHandlerOptions): Handler {
+export function operationHandler({ operations, proxies, ...admission }: OperationHandlerOptions): Handler {
   return async (context) => {
     const request = new AccessRequest(context, proxies);
-    let caller: Caller | undefined;
-    try {
-      caller = await authenticate(request, authentication);
-    } catch (error) {
-      // Guessing has its limit too.
-      if (isAccessError(error) && error.status === 401) await count(throttle, `ip:${request.address}`, 'anonymous');
-      throw error;
-    }
-    if (caller === undefined) await count(throttle, `ip:${request.address}`, 'anonymous');
-    else await count(throttle, `user:${caller.id}`, 'user');
-    if (caller !== undefined) context.user = { name: caller.username, uid: caller.id, groups: [] };
+    const caller = await admit(request, admission);
     const { operation, params } = operations.find(request.method, context.info.path);
     context.route = operation.path;
     const answer = await run(operation, { request, params, query: context.query, caller });
@@ -37,14 +27,10 @@ export function operationHandler({ operations, throttle, proxies, ...authenticat
   };
 }
 
-async function count(throttle: Throttle, key: string, kind: 'anonymous' | 'user'): Promise<void> {
-  const retryAfterSeconds = await throttle.take(key, kind);
-  if (retryAfterSeconds !== undefined) throw newThrottled(retryAfterSeconds);
-}
-
 async function run(operation: Operation, call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined }): Promise<Answer> {
   const { caller, request } = call;
   if (operation.access === 'open') {
+    request.limitBody(openBodyLimit);
     if (caller?.scheme === 'session' && operation.checksForm !== true) await checkCsrf(request, caller);
     return operation.handle(call);
   }

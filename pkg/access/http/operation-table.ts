@@ -14,12 +14,10 @@ export interface FoundOperation {
 
 /** Operations by method and path. A path and the same with a slash at its end are one: a redirect from one to the other would break signatures. */
 export class OperationTable {
-  readonly all: readonly Operation[];
   readonly #root = newNode();
 
   /** Throws where two operations have one method and path. */
   constructor(operations: readonly Operation[]) {
-    this.all = operations;
     for (const operation of operations) this.#add(operation);
   }
 

@@ -19,12 +19,15 @@ function attempt(): { begun: boolean; end: (error?: Error) => void; work: () => 
   return one;
 }
 
+/** From an address of its own. */
+const of = (account: string, address = account): { account: string; address: string } => ({ account, address });
+
 const turn = (): Promise<void> => new Promise(setImmediate);
 
 test('attempts for one account follow each other, a failed one too; another account does not wait', async () => {
   const turns = new AttemptTurns();
   const [first, second, other] = [attempt(), attempt(), attempt()];
-  const results = [turns.run('mia', first.work), turns.run('mia', second.work), turns.run('ben', other.work)] as const;
+  const results = [turns.run(of('mia'), first.work), turns.run(of('mia'), second.work), turns.run(of('ben'), other.work)] as const;
   await turn();
   expect([first.begun, second.begun, other.begun]).toEqual([true, false, true]);
   first.end(new Error('broken'));
@@ -39,10 +42,21 @@ test('attempts for one account follow each other, a failed one too; another acco
 test('who would be too many, of one account or in all, is refused at once, and has a place when others have left', async () => {
   const turns = new AttemptTurns({ perAccount: 2, inAll: 3 });
   const running = attempt();
-  const results = [turns.run('mia', running.work), turns.run('mia', running.work), turns.run('ben', running.work)];
-  await expect(turns.run('mia', running.work)).rejects.toThrow(TooManyPasswordsError);
-  await expect(turns.run('eve', running.work)).rejects.toThrow(TooManyPasswordsError);
+  const results = [turns.run(of('mia'), running.work), turns.run(of('mia'), running.work), turns.run(of('ben'), running.work)];
+  await expect(turns.run(of('mia'), running.work)).rejects.toThrow(TooManyPasswordsError);
+  await expect(turns.run(of('eve'), running.work)).rejects.toThrow(TooManyPasswordsError);
   running.end();
   await Promise.all(results);
-  expect(await turns.run('mia', running.work)).toBe('done');
+  expect(await turns.run(of('mia'), running.work)).toBe('done');
+});
+
+test('a network has its share, and leaves the rest to others', async () => {
+  const turns = new AttemptTurns();
+  const running = attempt();
+  const results = Array.from({ length: 8 }, (_, i) => turns.run(of(`stranger${i}`, `2001:db8::${i}`), running.work));
+  await expect(turns.run(of('stranger9', '2001:db8::9'), running.work)).rejects.toThrow(TooManyPasswordsError);
+  results.push(turns.run(of('mia', '192.0.2.1'), running.work));
+  running.end();
+  await Promise.all(results);
+  expect(await turns.run(of('stranger9', '2001:db8::9'), running.work)).toBe('done');
 });

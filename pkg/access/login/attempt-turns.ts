@@ -1,25 +1,32 @@
+import { networkOf } from '../throttle/network-of.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 
 /**
- * Lets attempts for one account follow each other, and bounds how many are under way: so many right passwords at once never look like a series of guesses,
- * and who waits is answered in time.
+ * Lets attempts for one account follow each other, and bounds how many are under way, in all and from one network: so many right passwords at once never
+ * look like a series of guesses, who waits is answered in time, and nobody keeps everybody else from their turn.
  */
 export class AttemptTurns {
   readonly #tails = new Map<string, { waiting: number; over: Promise<void> }>();
+  readonly #ofNetworks = new Map<string, number>();
   readonly #perAccount: number;
+  readonly #perNetwork: number;
   readonly #inAll: number;
   #count = 0;
 
-  constructor({ perAccount = 16, inAll = 64 }: { perAccount?: number; inAll?: number } = {}) {
+  constructor({ perAccount = 16, perNetwork = 8, inAll = 64 }: { perAccount?: number; perNetwork?: number; inAll?: number } = {}) {
     this.#perAccount = perAccount;
+    this.#perNetwork = perNetwork;
     this.#inAll = inAll;
   }
 
   /** @throws TooManyPasswordsError at once where too many are under way */
-  async run<T>(account: string, attempt: () => Promise<T>): Promise<T> {
+  async run<T>({ account, address }: { account: string; address: string }, attempt: () => Promise<T>): Promise<T> {
+    const network = networkOf(address);
+    const ofNetwork = this.#ofNetworks.get(network) ?? 0;
     const tail = this.#tails.get(account) ?? { waiting: 0, over: Promise.resolve() };
-    if (this.#count >= this.#inAll || tail.waiting >= this.#perAccount) throw new TooManyPasswordsError();
+    if (this.#count >= this.#inAll || ofNetwork >= this.#perNetwork || tail.waiting >= this.#perAccount) throw new TooManyPasswordsError();
     this.#count += 1;
+    this.#ofNetworks.set(network, ofNetwork + 1);
     tail.waiting += 1;
     this.#tails.set(account, tail);
     const attempted = tail.over.then(attempt);
@@ -28,9 +35,16 @@ export class AttemptTurns {
       return await attempted;
     } finally {
       this.#count -= 1;
+      this.#leave(network);
       tail.waiting -= 1;
       if (tail.waiting === 0) this.#tails.delete(account);
     }
+  }
+
+  #leave(network: string): void {
+    const left = this.#ofNetworks.get(network)! - 1;
+    if (left === 0) this.#ofNetworks.delete(network);
+    else this.#ofNetworks.set(network, left);
   }
 }
 

@@ -14,17 +14,20 @@ export class LoginError extends AccessError {
   }
 }
 
-export function newPasswordFailed({ left, minutes }: { left: number; minutes: number }): LoginError {
-  const lock = `locked for ${inMinutes(minutes)}`;
-  const rest = left === 0 ? `It is now ${lock}.` : `After ${left} more failed attempt${left === 1 ? '' : 's'} it is ${lock}.`;
-  return new LoginError('password_failed', `The username or password you entered is incorrect. ${rest}`);
+class AddressLockedError extends LoginError {}
+
+/** Says nothing of how many there were: by two names of one account they count together, which a stranger need not know. */
+export function newPasswordFailed({ failures, seconds }: { failures: number; seconds: number }): LoginError {
+  return new LoginError('password_failed', `The username or password you entered is incorrect. After ${failures} failed attempts in ${inMinutes(Math.ceil(seconds / 60))} an account is locked.`);
 }
 
 /** It was right when it was looked at. */
 export const newPasswordChanged = (): LoginError => new LoginError('password_failed', 'The password was changed at this moment. Try again with the new one.');
 export const newAccountLocked = (minutes: number): LoginError =>
   new LoginError('block_login', `This account is locked after too many failed logins. Try again in ${inMinutes(minutes)}, or ask an administrator to unlock it.`);
-export const newAddressLocked = (minutes: number): LoginError => new LoginError('block_login', `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`);
+export const newAddressLocked = (minutes: number): LoginError => new AddressLockedError('block_login', `Too many failed logins from your address. Try again in ${inMinutes(minutes)}.`);
+/** Was it the address that had too many, and not the account? */
+export const isOfAddress = (error: LoginError): boolean => error instanceof AddressLockedError;
 export const newUserInactive = (): LoginError => new LoginError('user_inactive', 'This account is disabled. Ask an administrator.');
 export const newUserExpired = (): LoginError => new LoginError('user_expired', 'This account has expired. Ask an administrator.');
 

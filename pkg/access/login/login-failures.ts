@@ -11,10 +11,11 @@ export interface FailureLimit {
   isExtended: boolean;
 }
 
-/** What became of an attempt: how many more may fail, or when it will be worth trying again. */
-export type AttemptOutcome = { isLocked: false; left: number } | { isLocked: true; minutes: number };
+/** What became of an attempt: may it go on, or when will it be worth trying again? */
+export type AttemptOutcome = { isLocked: false } | { isLocked: true; minutes: number };
 
-const longestKey = 254;
+/** What an index takes in any script; a username or an e-mail address is no longer, folded. */
+const longestKey = 512;
 
 /** Whose failures count together, whether there is such a user or not: the folded username, else the folded text that was given. */
 export function accountKey(folded: string): string {
@@ -48,7 +49,7 @@ export class LoginFailures {
         RETURNING count`,
       values: [key, failures, seconds, isExtended],
     });
-    if (rows[0] !== undefined) return { isLocked: false, left: failures - rows[0].count };
+    if (rows[0] !== undefined) return { isLocked: false };
     return { isLocked: true, minutes: await this.#minutesLeft(key) };
   }
 

@@ -1,13 +1,15 @@
+import { hash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit, LoginEntry } from '../audit/audit.ts';
-import { newThrottled } from '../http/access-error.ts';
+import { FailedUseQuota } from '../audit/failed-use-quota.ts';
 import type { PasswordHasher, Verdict } from '../passwords/password-hasher.ts';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 import { fold } from '../users/fold.ts';
 import { AttemptTurns } from './attempt-turns.ts';
 import { LoginAccounts, type LoginAccount } from './login-accounts.ts';
-import { newAccountLocked, newAddressLocked, newPasswordFailed, newUserExpired, newUserInactive, type LoginError } from './login-error.ts';
+import { isOfAddress, newAccountLocked, newAddressLocked, newPasswordFailed, newUserExpired, newUserInactive, type LoginError } from './login-error.ts';
 import { accountKey, addressKey, LoginFailures, type FailureLimit } from './login-failures.ts';
+import { longestName } from './read-credentials.ts';
 
 export interface LoginServiceOptions {
   database: AccessDatabase;
@@ -44,7 +46,7 @@ export interface Login {
 
 /**
  * The one place where passwords are tried. Whether there is such a user cannot be told: a stranger's name takes the same statements, the same work and the
- * same counting as a wrong password. Every attempt that was looked at is a row of the audit.
+ * same counting as a wrong password. Every attempt that was looked at is a row of the audit; of those of a locked address a few a minute.
  */
 export class LoginService {
   readonly #audit: Audit;
@@ -54,6 +56,7 @@ export class LoginService {
   readonly #accountLimit: FailureLimit;
   readonly #addressLimit: FailureLimit;
   readonly #turns = new AttemptTurns();
+  readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
 
   constructor({ database, audit, hasher, accountLimit = 7, addressLimit = 100, lockSeconds = 1800 }: LoginServiceOptions) {
     this.#audit = audit;
@@ -87,18 +90,15 @@ export class LoginService {
     });
   }
 
-  async #inTurn<T>({ username }: PasswordAttempt, work: (account: LoginAccount | undefined, key: string) => Promise<T>): Promise<T> {
-    const name = fold(username.trim());
+  async #inTurn<T>({ username, address }: PasswordAttempt, work: (account: LoginAccount | undefined, key: string) => Promise<T>): Promise<T> {
+    const text = username.trim();
+    // Nobody is called so; it counts all the same.
+    const name = text.length > longestName ? `#${hash('sha256', text)}` : fold(text);
     const given = accountKey(name);
     // A text that PostgreSQL may not take, and no user has, is looked up all the same, by its key.
     const account = await this.#accounts.find(given === `user:${name}` ? name : given);
     const key = account === undefined ? given : accountKey(account.username_key);
-    try {
-      return await this.#turns.run(key, () => work(account, key));
-    } catch (error) {
-      if (error instanceof TooManyPasswordsError) throw newThrottled(error.retryAfterSeconds);
-      throw error;
-    }
+    return this.#turns.run({ account: key, address }, () => work(account, key));
   }
 
   async #tryPassword({ address, password }: PasswordAttempt, account: LoginAccount | undefined, key: string): Promise<{ refusal: LoginError | undefined; rehash: boolean }> {
@@ -109,7 +109,7 @@ export class LoginService {
     const byAccount = await this.#failures.take(key, this.#accountLimit);
     if (byAccount.isLocked) return { refusal: newAccountLocked(byAccount.minutes), rehash: false };
     const { ok, rehash = false } = await this.#verify(password, account, [key, from]);
-    if (!ok) return { refusal: newPasswordFailed({ left: byAccount.left, minutes: Math.ceil(this.#accountLimit.seconds / 60) }), rehash };
+    if (!ok) return { refusal: newPasswordFailed(this.#accountLimit), rehash };
     await this.#failures.giveBack(from);
     await this.#failures.clear(key);
     return { refusal: undefined, rehash };
@@ -142,7 +142,10 @@ export class LoginService {
   }
 
   async #refuse(request: LoginRequest, account: LoginAccount | undefined, error: LoginError): Promise<never> {
-    await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
+    // Nothing was looked at, and a password that comes with every request comes often.
+    if (!isOfAddress(error) || this.#lockedAddresses.take(request.address)) {
+      await this.#audit.login({ ...entryOf(request), userId: account?.id, isSuccess: false, reason: error.reason });
+    }
     throw error;
   }
 }

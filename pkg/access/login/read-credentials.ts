@@ -2,7 +2,7 @@ import type { JsonObject } from '#pkg/apimachinery/index';
 import { FieldReader } from '../records/field-reader.ts';
 
 /** Longest texts that are looked at; longer ones are nobody's. */
-const longestName = 254;
+export const longestName = 254;
 const longestPassword = 1024;
 
 /** Of a body; numbers count as their digits, as clients send them. Throws 400 `{field: [texts]}` for what is missing, or is no text. */

@@ -56,7 +56,7 @@ export const sharedResponses: Readonly<Record<string, JsonObject>> = {
   Forbidden: { description: 'Not permitted (`permission_denied`), or a session without its CSRF token (`csrf_failed`).', content: detail },
   NotFound: { description: 'There is no such thing (`not_found`), or no such organization (`org_not_found`).', content: detail },
   Conflict: { description: 'As things are, it cannot be done.', content: detail },
-  TooLarge: { description: 'The body is larger than 1 MiB.', content: detail },
+  TooLarge: { description: 'The body is larger than 1 MiB; of a login, and of parts, than 64 KiB.', content: detail },
   UnsupportedMediaType: { description: 'The body is of another type.', content: detail },
   Throttled: { description: 'Too many requests in this minute.', headers: retryAfter, content: detail },
   Failure: { description: 'Any other failure.', content: detail },

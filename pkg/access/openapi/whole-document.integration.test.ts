@@ -7,7 +7,7 @@ import { AccessService } from '../access-service.ts';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import type { Operation } from '../http/operation.ts';
 import { openKeyRing } from '../secrets/open-key-ring.ts';
-import { openApiFaults } from './open-api-faults.ts';
+import { openApiFaults } from './openapitest/open-api-faults.ts';
 import { TrustedProxies } from '#pkg/http/index';
 
 interface OperationObject {
@@ -25,15 +25,15 @@ let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'whole-document-'));
   server = await startAccessTest({
-    operations: async ({ database, access, log }) => {
+    operations: async ({ access, log }) => {
       const service = new AccessService({
-        database,
+        database: access,
         log,
         svcVersion: '2.22.0',
         settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, throttle: { anonymous: 2048, user: 4096 }, auditRetentionDays: 180 },
         keys: await openKeyRing(access, { dataDir: folder }),
         proxies: new TrustedProxies([]),
-        platform: { namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') }, roles: { hasRole: () => false, clusterRoles: () => [] } },
+        platform: { namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') }, roles: { hasRole: () => false, rolesOf: () => [] }, isSubject: () => false },
       });
       operations = service.parts.operations;
       return operations;

@@ -10,6 +10,8 @@ export interface OrgNamespacesOptions {
   log: Logger;
   /** Between two looks at what is left to do; default 5 s. */
   intervalMs?: number;
+  /** So old a namespace that was looked at is looked at again, and put right; default 5 minutes. Each start looks at all. */
+  refreshMs?: number;
   /** So long a request waits for a namespace, and is answered without it then; default 5 s. */
   patienceMs?: number;
 }
@@ -21,6 +23,8 @@ export interface Removal {
   removeRow: (on: Queryable) => Promise<void>;
 }
 
+/** `$1`: for how many seconds a look counts. */
+const isDue = '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < clock_timestamp() - make_interval(secs => $1))';
 /** In one look. */
 const MOST = 50;
 /** Attempts at one removal. */
@@ -28,7 +32,8 @@ const REMOVALS = 5;
 
 /**
  * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column `namespace_ready` says what is left to do,
- * and every replica looks at it from time to time. One organization is dealt with by one of them at a time, under a lock of its row;
+ * and `namespace_checked` what has not been looked at for long: whoever may do so there can delete and change what roles here rest on.
+ * Every replica looks at both from time to time. One organization is dealt with by one of them at a time, under a lock of its row;
  * and each of them deals with one at a time, so that a platform that does not answer never takes up all connections to the database.
  */
 export class OrgNamespaces {
@@ -36,6 +41,8 @@ export class OrgNamespaces {
   readonly #namespaces: Namespaces;
   readonly #log: Logger;
   readonly #intervalMs: number;
+  readonly #refreshMs: number;
+  readonly #begun = performance.now();
   readonly #patienceMs: number;
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
@@ -43,11 +50,12 @@ export class OrgNamespaces {
   #idle: Promise<unknown> = Promise.resolve();
   #isStopped = false;
 
-  constructor({ database, namespaces, log, intervalMs = 5_000, patienceMs = 5_000 }: OrgNamespacesOptions) {
+  constructor({ database, namespaces, log, intervalMs = 5_000, refreshMs = 300_000, patienceMs = 5_000 }: OrgNamespacesOptions) {
     this.#database = database;
     this.#namespaces = namespaces;
     this.#log = log;
     this.#intervalMs = intervalMs;
+    this.#refreshMs = refreshMs;
     this.#patienceMs = patienceMs;
   }
 
@@ -113,10 +121,10 @@ export class OrgNamespaces {
   async #ensureAll(): Promise<void> {
     try {
       const { rows } = await this.#database.pool.query<{ id: string }>({
-        name: 'namespaces-missing',
+        name: 'namespaces-due',
         // At random: one that always fails is in nobody's way.
-        text: `SELECT id FROM access.organizations WHERE NOT namespace_ready AND id <> '${rootOrgId}' ORDER BY random() LIMIT ${MOST}`,
-        values: [],
+        text: `SELECT id FROM access.organizations WHERE ${isDue} AND id <> '${rootOrgId}' ORDER BY namespace_ready, random() LIMIT ${MOST}`,
+        values: [this.#freshSeconds],
       });
       for (const { id } of rows) {
         if (this.#isStopped) return;
@@ -127,18 +135,23 @@ export class OrgNamespaces {
     }
   }
 
-  /** Nothing where it is there already, or another replica is at it. */
+  /** What was looked at since then, here or elsewhere, is as it should be: since the start of this process, and for `refreshMs` at most. */
+  get #freshSeconds(): number {
+    return Math.min(performance.now() - this.#begun, this.#refreshMs) / 1000;
+  }
+
+  /** Nothing where it was looked at already, or another replica is at it. */
   async #ensureOne(orgId: string): Promise<void> {
     if (this.#isStopped) return;
     await this.#database.transaction(async (on) => {
       const { rows } = await on.query<{ id: string; name: string }>({
         name: 'namespace-take',
-        text: 'SELECT id, name FROM access.organizations WHERE id = $1 AND NOT namespace_ready FOR NO KEY UPDATE SKIP LOCKED',
-        values: [orgId],
+        text: `SELECT id, name FROM access.organizations WHERE id = $2 AND ${isDue} FOR NO KEY UPDATE SKIP LOCKED`,
+        values: [this.#freshSeconds, orgId],
       });
       if (rows[0] === undefined) return;
       await this.#namespaces.ensure(rows[0]);
-      await on.query({ name: 'namespace-ready', text: 'UPDATE access.organizations SET namespace_ready = true WHERE id = $1', values: [orgId] });
+      await on.query({ name: 'namespace-ready', text: 'UPDATE access.organizations SET namespace_ready = true, namespace_checked = clock_timestamp() WHERE id = $1', values: [orgId] });
     });
   }
 

@@ -1,7 +1,10 @@
 import type { AccessDatabase } from '../access-database.ts';
-import { isUuid } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { fold } from '../users/fold.ts';
 import { organizationColumns, type Organization } from './organization.ts';
+
+/** Of a name, folded. In UTF-16 units. */
+const longestName = 512;
 
 /** Organizations as they are stored. */
 export class Organizations {
@@ -14,7 +17,7 @@ export class Organizations {
   /** By id or name, in any case; ROOT and DEFAULT are names. */
   async find(text: string): Promise<Organization | undefined> {
     // No database takes it; no organization is named so.
-    if (/[\0\p{Cs}]/u.test(text)) return undefined;
+    if (text.length > longestName || /[\0\p{Cs}]/u.test(text)) return undefined;
     const column = isUuid(text) ? 'id' : 'name_key';
     const { rows } = await this.#database.pool.query<Organization>({
       name: `organization-by-${column}`,

@@ -14,6 +14,7 @@ class TestNamespaces implements Namespaces {
   readonly names = new Map<string, string>();
   readonly inUse = new Set<string>();
   isAway = false;
+  calls = 0;
   /** No answer before it resolves. */
   pause: Promise<void> | undefined;
   /** Runs within the next removal, after the namespace is gone. */
@@ -24,6 +25,7 @@ class TestNamespaces implements Namespaces {
     await this.pause;
     if (this.isAway) throw new Error('the platform is away');
     this.names.set(id, name);
+    this.calls += 1;
     for (const hear of this.#heard.splice(0)) hear();
   }
 
@@ -164,6 +166,11 @@ describe('a new one', () => {
     { reason: 'a name that is a reserved word', body: { name: 'Root' } },
     { reason: 'a name that is one in wide letters', body: { name: 'ＤＥＦＡＵＬＴ' } },
     { reason: 'a name like an id', body: { name: '12345678-0000-0000-0000-000000000000' } },
+    { reason: 'a name that a path has', body: { name: 'Current' } },
+    { reason: 'the place itself', body: { name: '.' } },
+    { reason: 'the place above', body: { name: '..' } },
+    { reason: 'what nobody sees', body: { name: 'Press\u3164' } },
+    { reason: 'a pattern without dots', body: { name: '\u2800' } },
     { reason: 'a name that looks like two', body: { name: 'A, B' } },
     { reason: 'a name too long', body: { name: 'x'.repeat(129) } },
     { reason: 'one too long when folded', body: { name: 'ﷺ'.repeat(128) } },
@@ -212,6 +219,24 @@ test('a platform that does not answer holds nobody up, and at most one connectio
   const [last] = answers.slice(-1);
   await loops[0]!.ensure((last!.json as { id: string }).id);
   while (platform.names.size < 12) await platform.next();
+});
+
+test('a namespace that was there is looked at again, by one replica of many, and at each start', async () => {
+  const id = await create('Alpha');
+  const looks = async (refreshMs: number, wanted: number): Promise<number> => {
+    platform.names.clear();
+    const before = platform.calls;
+    const replicas = [1, 2, 3].map(() => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 5, refreshMs }));
+    loops.push(...replicas);
+    for (const replica of replicas) replica.start();
+    while (!platform.names.has(id) || platform.calls - before < wanted) await platform.next();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    return platform.calls - before;
+  };
+  // Its namespace, and that of DEFAULT.
+  expect(await looks(300_000, 2)).toBe(2);
+  expect(await looks(300_000, 2)).toBe(2);
+  expect(await looks(1, 8)).toBeGreaterThanOrEqual(8);
 });
 
 describe('a change', () => {

@@ -2,7 +2,8 @@ import type { JsonObject } from '#pkg/apimachinery/index';
 import { actorOf } from '../audit/audit.ts';
 import { newFieldErrors, newOrgNotFound } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
-import { FieldReader, isUuid } from '../records/field-reader.ts';
+import { FieldReader } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { fold } from '../users/fold.ts';
 import { isDuplicate } from '../users/unique-fields.ts';
 import { organizationColumns, type Organization } from './organization.ts';
@@ -65,7 +66,8 @@ function readFields(fields: JsonObject, isNameRequired: boolean): OrgFields {
 /** A header must be able to say it, and it must not be taken for an id. */
 function nameFault(name: string): string | undefined {
   const folded = fold(name);
-  if (/[,\p{Cf}\p{Zl}\p{Zp}]/u.test(name + folded)) return 'A name holds no comma and no invisible character.';
+  if (/[,\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name + folded)) return 'A name holds no comma and no invisible character.';
+  if (['.', '..', 'current'].includes(folded)) return 'A path cannot name this.';
   if (folded.length > 512) return 'Ensure this field has no more than 128 characters.';
   return isUuid(folded) ? 'A name may not look like an id.' : undefined;
 }

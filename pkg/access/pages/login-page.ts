@@ -6,10 +6,11 @@ import { formatCookie } from '../http/cookies.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import type { Answer, OpenCall, Operation } from '../http/operation.ts';
 import type { LoginService } from '../login/login-service.ts';
+import { readCredentials } from '../login/read-credentials.ts';
 import { isSameSite } from '../sessions/same-site.ts';
 import { endSessionCookies, sessionCookie, sessionCookies } from '../sessions/session-cookies.ts';
 import type { NewSession, Sessions } from '../sessions/sessions.ts';
-import { endSession } from './end-session.ts';
+import { endSession } from '../sessions/end-session.ts';
 import { doneNote, field, problemNote, type Problems } from './form-fields.ts';
 import { html } from './html.ts';
 import { ownPath } from './own-path.ts';
@@ -54,7 +55,7 @@ async function logIn({ login, sessions }: LoginPageParts, { request }: OpenCall)
   }
   const begin = async (): Promise<Answer> => {
     const { address, userAgent } = request;
-    const { id, passwordChanged } = await login.login({ username: form.username, password, address, userAgent, type: 'web' });
+    const { id, passwordChanged } = await login.login({ ...readCredentials({ username: form.username, password }), address, userAgent, type: 'web' });
     const session = await sessions.create({ userId: id, address, userAgent, passwordChanged, replaces: request.cookies.get(sessionCookie) });
     if (session === undefined) return loginForm(request, { ...form, status: 400, problems: { '': ['Your password was changed at this moment. Please log in with the new one.'] } });
     return seeOther(form.next, { 'Set-Cookie': beginSession(session, request) });
@@ -68,7 +69,9 @@ function beginSession(session: NewSession, { isSecure: secure }: AccessRequest):
 
 async function logOut(parts: LoginPageParts, call: OpenCall): Promise<Answer> {
   const { caller, request } = call;
-  if (caller?.session !== undefined) await endSession({ ...call, caller }, caller.session.id, parts);
+  // A page elsewhere that asks, without the cookies, does not take them away.
+  if (caller?.session === undefined) return seeOther('/login/?done=logout');
+  await endSession({ ...call, caller }, caller.session.id, parts);
   return seeOther('/login/?done=logout', { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) });
 }
 

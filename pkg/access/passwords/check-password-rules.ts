@@ -3,6 +3,8 @@ import { isCommonPassword } from './common-passwords.ts';
 
 const SHORTEST = 8;
 const LONGEST = 256;
+/** Different characters. */
+const FEWEST = 4;
 
 export interface PasswordOwner {
   username: string;
@@ -21,6 +23,6 @@ export function checkPasswordRules(password: string, { username, email }: Passwo
   if (/\p{Surrogate}/u.test(password)) problems.push('This password holds half a character.');
   if (folded === fold(username)) problems.push('This password is the username.');
   if (email !== undefined && email !== null && folded === fold(email)) problems.push('This password is the e-mail address.');
-  if (isCommonPassword(folded)) problems.push('This password is too common.');
+  if (isCommonPassword(folded) || (length >= SHORTEST && new Set(folded).size < FEWEST)) problems.push('This password is too common.');
   return problems;
 }

@@ -76,5 +76,6 @@ function isLess(cost: Cost, wanted: Cost): boolean {
   return cost.memoryKiB < wanted.memoryKiB || cost.passes < wanted.passes || cost.lanes < wanted.lanes;
 }
 
-const normalize = (password: string): string => password.normalize('NFKC');
+/** Never of what is no password of ours: the time that it takes grows with the square of a run of marks. */
+const normalize = (password: string): string => (password.length > LONGEST ? password : password.normalize('NFKC'));
 const base64 = (bytes: number): string => randomBytes(bytes).toString('base64').replaceAll('=', '');

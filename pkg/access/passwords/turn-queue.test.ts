@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { isAccessError } from '../http/access-error.ts';
 import { TooManyPasswordsError, TurnQueue } from './turn-queue.ts';
 
 test('never more than may run at a time, in the order of coming, whatever fails', async () => {
@@ -31,4 +32,9 @@ test('never more than may run at a time, in the order of coming, whatever fails'
     }),
     { numRuns: 100 },
   );
+});
+
+test('one too many is 429 wherever it is answered, without a word of its own', () => {
+  expect(new TooManyPasswordsError()).toMatchObject({ status: 429, body: { code: 'throttled' }, headers: { 'Retry-After': '1' } });
+  expect(isAccessError(new TooManyPasswordsError())).toBe(true);
 });

@@ -1,10 +1,10 @@
-/** More passwords wait to be hashed than can be answered in time: 429. */
-export class TooManyPasswordsError extends Error {
-  /** For Retry-After. */
-  readonly retryAfterSeconds = 1;
+import { AccessError, newThrottled } from '../http/access-error.ts';
 
+/** More passwords wait to be hashed than can be answered in time: 429. */
+export class TooManyPasswordsError extends AccessError {
   constructor() {
-    super('Too many passwords are being checked.');
+    const { status, body, headers } = newThrottled(1);
+    super(status, body, headers);
     this.name = 'TooManyPasswordsError';
   }
 }

@@ -51,6 +51,10 @@ interface KnownToken {
 }
 
 function userOf(found: FoundToken): UserInfo {
-  const user = userInfoOf(principalOf(found));
-  return found.roles === null ? user : { ...user, restriction: { roles: found.roles } };
+  const { roles, token_expires: expires } = found;
+  return {
+    ...userInfoOf(principalOf(found)),
+    ...(roles === null ? {} : { restriction: { roles } }),
+    ...(expires === null ? {} : { credentialExpires: new Date(expires).toISOString() }),
+  };
 }

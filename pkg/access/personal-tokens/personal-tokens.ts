@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { fieldError, newAlreadyExists, newForbidden, newInvalid, newNotFound, parseTimestamp, type StatusCause } from '#pkg/apimachinery/index';
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, OperateEntry } from '../audit/audit.ts';
 import { presentToken, tokenColumns, tokenKind, tokenResource, type PersonalToken, type TokenRow } from './personal-token.ts';
 import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts';
 import { TokenStore } from './token-store.ts';
@@ -18,8 +18,8 @@ const attempts = 8;
 export interface TokenRoles {
   /** Has the user, whatever restricts them, this ClusterRole? */
   hasRole(user: UserInfo, clusterRole: string): boolean | Promise<boolean>;
-  /** Names of all ClusterRoles. */
-  clusterRoles(): Iterable<string> | Promise<Iterable<string>>;
+  /** Names of all that hasRole says yes to. */
+  rolesOf(user: UserInfo): Iterable<string> | Promise<Iterable<string>>;
 }
 
 export interface PersonalTokensParts {
@@ -28,7 +28,7 @@ export interface PersonalTokensParts {
   roles: TokenRoles;
 }
 
-/** Who asks, as the content platform knows them: `uid` is the user's id, and what restricts them restricts what they make. */
+/** Who asks, as the content platform knows them: `uid` is the user's id; what restricts them restricts what they make, and when their credential ends, so does that. */
 export interface TokenOwner {
   user: UserInfo;
   /** For the audit. */
@@ -62,17 +62,16 @@ export class PersonalTokens {
   }
 
   /** The names that a user may narrow a token to; those the system keeps for itself are left out. */
-  async assignableRoles(user: UserInfo): Promise<string[]> {
-    const assignable: string[] = [];
-    for (const name of await this.#parts.roles.clusterRoles()) if (!name.startsWith('system:') && (await this.#mayAssign(user, name))) assignable.push(name);
-    return assignable.toSorted();
+  async assignableRoles({ restriction, ...owner }: UserInfo): Promise<string[]> {
+    const names = [...(await this.#parts.roles.rolesOf(owner))];
+    return names.filter((name) => !name.startsWith('system:') && restriction?.roles.includes(name) !== false).toSorted();
   }
 
-  /** With `status.token`, which nobody can be told again. At most 100 a user, dead ones included. */
+  /** With `status.token`, which nobody can be told again. It ends no later than the credential that makes it. At most 100 a user, dead ones included. */
   async create({ user, address, requestId }: TokenOwner, draft: TokenDraft): Promise<PersonalToken> {
     const leaks = credentialCauses(draft);
     if (leaks.length > 0) throw newInvalid(tokenKind, '', leaks);
-    const causes = draftCauses(draft);
+    const causes = [...draftCauses(draft), ...expiryCauses(user, draft)];
     if (causes.length === 0) causes.push(...(await this.#roleCauses(user, draft.roles ?? [])));
     if (causes.length > 0) throw newInvalid(tokenKind, draft.name ?? '', causes);
     const token = newPersonalToken();
@@ -83,7 +82,7 @@ export class PersonalTokens {
         name: 'token-create',
         text: `INSERT INTO access.personal_tokens (user_id, username, name, display_name, expires, roles, hash) VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING ${tokenColumns}`,
         // By the name alone a replica of the last release lets everybody in, and narrows nobody.
-        values: [user.uid, roles === null ? user.name : '', name, draft.displayName ?? '', expiryOf(draft), roles, TokenStore.hash(token)],
+        values: [user.uid, roles === null ? user.name : '', name, draft.displayName ?? '', expiryOf(draft) ?? limitOf(user), roles, TokenStore.hash(token)],
       });
       const made = presentToken(rows[0]!);
       await this.#note('create', { user, address, requestId }, made, client);
@@ -99,13 +98,15 @@ export class PersonalTokens {
     });
   }
 
-  /** Who is narrowed may not bring back what was not: 403. Nothing happens to one that is not revoked. */
+  /** Who is narrowed, or ends, may not bring back what is not, or ends later: 403. Nothing happens to one that is not revoked. */
   restore(owner: TokenOwner, name: string): Promise<PersonalToken> {
     return this.#change(owner, name, async (client, row) => {
       if (row.revoked === null) return presentToken(row);
       const { restriction } = owner.user;
       const isWithin = restriction === undefined || row.roles?.every((role) => restriction.roles.includes(role)) === true;
       if (!isWithin) throw newForbidden(tokenResource, name, 'it can do more than the credential of this request');
+      const limit = limitOf(owner.user);
+      if (limit !== null && (row.expires === null || row.expires > limit)) throw newForbidden(tokenResource, name, 'it outlives the credential of this request');
       return this.#set('restore', 'revoked = NULL', { owner, row, client });
     });
   }
@@ -169,7 +170,7 @@ export class PersonalTokens {
     return this.#parts.roles.hasRole(owner, role);
   }
 
-  #note(action: string, { user, address, requestId }: TokenOwner, { metadata, spec }: PersonalToken, on: Queryable): Promise<void> {
+  #note(action: OperateEntry['action'], { user, address, requestId }: TokenOwner, { metadata, spec }: PersonalToken, on: Queryable): Promise<void> {
     const detail = action !== 'create' ? '' : [`until ${spec.expiresAt ?? 'revoked'}`, ...(spec.roles === undefined ? [] : [`narrowed to ${spec.roles.join(', ')}`])].join('; ');
     return this.#parts.audit.operate({ actor: { id: user.uid, username: user.name }, action, resourceType: 'personal_token', resource: metadata.name, detail, address, requestId }, on);
   }
@@ -178,4 +179,15 @@ export class PersonalTokens {
 function expiryOf({ expiresAt }: TokenDraft): Date | null {
   const instant = expiresAt === undefined ? undefined : parseTimestamp(expiresAt);
   return instant === undefined ? null : new Date(instant);
+}
+
+/** When the credential of the request ends; null: not by itself. */
+function limitOf({ credentialExpires }: UserInfo): Date | null {
+  return credentialExpires === undefined ? null : new Date(credentialExpires);
+}
+
+function expiryCauses(user: UserInfo, draft: TokenDraft): StatusCause[] {
+  const [limit, expires] = [limitOf(user), expiryOf(draft)];
+  if (limit === null || expires === null || expires <= limit) return [];
+  return [fieldError.invalid('spec.expiresAt', draft.expiresAt, `must not be after ${limit.toISOString()}, when the credential of this request expires`)];
 }

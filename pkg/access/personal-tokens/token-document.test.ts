@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { TrustedProxies } from '#pkg/http/index';
 import type { JsonObject } from '#pkg/apimachinery/index';
-import { openApiFaults } from '../openapi/open-api-faults.ts';
+import { openApiFaults } from '../openapi/openapitest/open-api-faults.ts';
 import { personalTokenDocument } from './token-document.ts';
 import { personalTokenEndpoints } from './token-endpoints.ts';
 

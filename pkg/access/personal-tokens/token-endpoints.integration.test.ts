@@ -25,7 +25,7 @@ beforeAll(async () => {
   platform = await startTestPlatform({
     authenticator: ({ database }) => platformAuthenticator({ tokens: new PersonalTokenAuthenticator(new TokenStore(database), { used: () => {}, failed: () => {} }), proxies }),
     groups: ({ access, audit }) => {
-      const roles = { hasRole: (user: UserInfo, role: string) => user.restriction === undefined && user.name.startsWith('mia') && held.has(role), clusterRoles: () => [...held, 'cluster-admin', 'system:discovery'] };
+      const roles = { hasRole: (user: UserInfo, role: string) => user.restriction === undefined && user.name.startsWith('mia') && held.has(role), rolesOf: () => [...held, 'system:discovery'] };
       tokens = new PersonalTokens({ database: access, audit, roles });
       return [personalTokenEndpoints({ tokens, proxies })];
     },
@@ -65,7 +65,7 @@ describe('a token', () => {
     expect([headers.get('location'), headers.get('cache-control'), headers.get('content-type')]).toEqual([`${path}/ci`, 'no-store', 'application/json']);
     const made = (json as unknown as PersonalToken).status.token!;
     expect(isPersonalToken(made)).toBe(true);
-    expect((await who(made)).json).toEqual({ name: username, uid: id, groups: ['system:authenticated'] });
+    expect((await who(made)).json).toEqual({ name: username, uid: id, groups: ['system:authenticated'], credentialExpires: '2999-01-31T07:30:00.500Z' });
     const again = await send('GET', '/ci');
     expect(again.json).toEqual({ ...json, status: { expired: false } });
     const hash = TokenStore.hash(made).toString('hex');
@@ -119,6 +119,33 @@ describe('a token', () => {
     await send('PUT', '/ci/actions/revocation');
     await send('PUT', '/ci/actions/restoration');
     expect((await who(made)).status).toBe(401);
+  });
+});
+
+describe('a token that ends', () => {
+  const expiresAt = '2999-01-01T00:00:00Z';
+
+  test('makes none that ends later, or never', async () => {
+    const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
+    expect(await create({ expiresAt: '2999-01-01T00:00:01Z' }, {}, as)).toMatchObject({
+      code: 422,
+      details: { causes: [{ field: 'spec.expiresAt', reason: 'FieldValueInvalid', message: expect.stringContaining('must not be after 2999-01-01T00:00:00.000Z, when the credential of this request expires') }] },
+    });
+    expect((await create({ expiresAt: '2998-01-01T00:00:00Z' }, {}, as)).spec.expiresAt).toBe('2998-01-01T00:00:00Z');
+    expect((await create({ expiresAt }, {}, as)).spec.expiresAt).toBe(expiresAt);
+    const child = await create({}, {}, as);
+    expect(child.spec.expiresAt).toBe(expiresAt);
+    expect((await create({}, {}, child.status.token)).spec.expiresAt).toBe(expiresAt);
+    expect((await create()).spec.expiresAt).toBeUndefined();
+  });
+
+  test('brings back none that ends later, or never', async () => {
+    const as = (await create({ expiresAt }, { name: 'ends' })).status.token!;
+    await create({ expiresAt: '2999-01-01T00:00:01Z' }, { name: 'later' });
+    await create({ expiresAt }, { name: 'sooner' });
+    for (const name of ['first', 'later', 'sooner']) expect((await send('PUT', `/${name}/actions/revocation`, { as })).status).toBe(200);
+    for (const name of ['first', 'later']) expect(await send('PUT', `/${name}/actions/restoration`, { as })).toMatchObject({ status: 403, json: { reason: 'Forbidden', message: expect.stringMatching(/it outlives the credential of this request$/) } });
+    expect((await send('PUT', '/sooner/actions/restoration', { as })).status).toBe(200);
   });
 });
 

@@ -1,6 +1,6 @@
 import { decodeJson, decodeYamlInTurns, isJsonObject, newBadRequest, newForbidden, newInvalid, fieldError, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestContext, type TrustedProxies } from '#pkg/http/index';
-import { isUuid } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { tokenKind, tokenResource, tokenVersion } from './personal-token.ts';
 import type { TokenOwner } from './personal-tokens.ts';
 import { readTokenDraft, type TokenDraft } from './token-draft.ts';

@@ -15,6 +15,8 @@ export interface FoundToken extends PrincipalRow {
   token_name: string;
   /** What it is narrowed to; null: to nothing. */
   roles: string[] | null;
+  /** Milliseconds since 1970; null: never. */
+  token_expires: number | null;
   /** Neither revoked nor expired. */
   is_usable: boolean;
   /** Its last use was noted more than a minute ago. */
@@ -88,7 +90,7 @@ export class TokenStore {
 const ownersByHash = `
   SELECT row_to_json(found) AS found FROM unnest($1::bytea[]) WITH ORDINALITY AS asked (hash, number)
   CROSS JOIN LATERAL (
-    SELECT asked.number - 1 AS at, t.id AS token_id, t.name AS token_name, t.roles,
+    SELECT asked.number - 1 AS at, t.id AS token_id, t.name AS token_name, t.roles, (extract(epoch FROM t.expires) * 1000)::float8 AS token_expires,
       t.revoked IS NULL AND (t.expires IS NULL OR t.expires > now()) AS is_usable,
       t.last_used IS NULL OR t.last_used < now() - interval '1 minute' AS is_stale,
       p.*

@@ -1,23 +1,14 @@
 import type { Credential, SessionProof } from '../http/credential.ts';
+import type { OrgRole, Principal } from './principal.ts';
 
-export type SystemRole = 'SystemAdmin' | 'SystemAuditor' | 'SystemUser';
-export type OrgRole = 'OrgAdmin' | 'OrgAuditor' | 'OrgUser';
-
-/** A user as every request sees them anew: what they hold at this moment. */
-export interface Principal {
-  readonly id: string;
-  readonly username: string;
-  /** Their own, on the content platform. */
-  readonly groups: readonly string[];
-  readonly systemRoles: ReadonlySet<SystemRole>;
-  /** By organization. */
-  readonly orgRoles: ReadonlyMap<string, ReadonlySet<OrgRole>>;
-}
+export type * from './principal.ts';
 
 /** Who asks, and by which credential. */
 export interface Caller extends Principal {
   readonly scheme: Credential['scheme'];
   readonly session?: SessionProof;
+  /** By an access key that may be used from some addresses only. */
+  readonly isAddressLimited?: boolean;
 }
 
 export const isAdministrator = ({ systemRoles }: Principal): boolean => systemRoles.has('SystemAdmin');

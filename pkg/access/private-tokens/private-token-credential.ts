@@ -8,6 +8,7 @@ import type { PrivateTokens } from './private-tokens.ts';
 export function privateTokenCredential({ tokens, audit }: { tokens: Pick<PrivateTokens, 'findOwner'>; audit: Audit }): Credential {
   return {
     scheme: 'private_token',
+    word: 'token',
     challenge: 'Token realm="api"',
     authenticate: async (request) => {
       const token = valueOfScheme(request, 'token');

@@ -138,7 +138,7 @@ describe('Authorization: Token', () => {
   test('lets its user in, the scheme in any case', async () => {
     const token = await tokens.create('mia');
     for (const scheme of ['Token', 'token', 'TOKEN']) expect(await send(`${scheme} ${token}`)).toMatchObject({ status: 200, json: { id: mia } });
-    expect(await send(`Bearer ${token}`)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
+    expect(await send(`Bearer ${token}`)).toMatchObject({ status: 401, json: { code: 'authentication_failed' } });
   });
 
   test('is dead for a disabled user at the next request, and after a rotation', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
-import type { Audit } from '../audit/audit.ts';
+import type { Audit, OperateEntry } from '../audit/audit.ts';
 import type { SecretBox } from '../secrets/secret-box.ts';
 import { sealedTables } from '../secrets/sealed-tables.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
@@ -85,7 +85,7 @@ export class PrivateTokens {
   }
 
   /** Change and audit, both or neither; of two at once for one user the second sees what the first has done. */
-  #change<T>(username: string, action: string, work: (client: Queryable, user: { id: string; username: string }) => Promise<T>): Promise<T> {
+  #change<T>(username: string, action: OperateEntry['action'], work: (client: Queryable, user: { id: string; username: string }) => Promise<T>): Promise<T> {
     return this.#database.transaction(async (client) => {
       const { rows } = await client.query<{ id: string; username: string }>('SELECT id, username FROM access.users WHERE username_key = $1 FOR NO KEY UPDATE', [fold(username)]);
       const [user] = rows;

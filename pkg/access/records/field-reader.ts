@@ -1,5 +1,6 @@
 import { parseTimestamp, type JsonObject } from '#pkg/apimachinery/index';
 import { newFieldErrors } from '../http/access-error.ts';
+import { isUuid } from './uuid.ts';
 
 export interface TextRules {
   /** Default false: it may be absent, but not blank or null. */
@@ -108,8 +109,4 @@ export class FieldReader {
   done(): void {
     if (this.#errors.size > 0) throw newFieldErrors(Object.fromEntries(this.#errors));
   }
-}
-
-export function isUuid(text: string): boolean {
-  return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text);
 }

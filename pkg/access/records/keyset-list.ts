@@ -1,6 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { ListSource, Page } from '../http/list-answer.ts';
-import type { AccessTables } from '../tables.ts';
 
 const FIRST_BATCH = 1000;
 /** An order without an index is sorted anew for each batch. */
@@ -14,7 +13,7 @@ export interface SortKey {
 }
 
 export interface KeysetQuery<Row> {
-  kysely: Kysely<AccessTables>;
+  kysely: Kysely<unknown>;
   columns: RawBuilder<unknown>;
   /** Tables and joins. */
   from: RawBuilder<unknown>;
@@ -23,6 +22,8 @@ export interface KeysetQuery<Row> {
   order: SortKey & { isDescending: boolean };
   /** Unique: decides between those that the order leaves equal. */
   id: RawBuilder<unknown>;
+  /** Default: uuid. */
+  idType?: 'uuid' | 'bigint';
   present(row: Row): object;
 }
 
@@ -36,7 +37,7 @@ export function keysetList<Row>(query: KeysetQuery<Row>): ListSource<Row> {
   return { all: () => batches(query), page: (page) => readPart(query, page), present: (row) => query.present(row) };
 }
 
-async function* batches<Row>({ kysely, columns, from, where, order, id }: KeysetQuery<Row>): AsyncGenerator<Row[]> {
+async function* batches<Row>({ kysely, columns, from, where, order, id, idType = 'uuid' }: KeysetQuery<Row>): AsyncGenerator<Row[]> {
   const { expression, type, isDescending } = order;
   let after = sql`true`;
   for (let size = FIRST_BATCH; ; size = Math.min(size * 2, LARGEST_BATCH)) {
@@ -46,7 +47,7 @@ async function* batches<Row>({ kysely, columns, from, where, order, id }: Keyset
     if (rows.length > 0) yield rows;
     if (rows.length < size) return;
     const last = rows.at(-1)!;
-    after = sql`(${expression}, ${id}) ${sql.raw(isDescending ? '<' : '>')} (${last.sort_key}::${sql.raw(type)}, ${last.sort_id}::uuid)`;
+    after = sql`(${expression}, ${id}) ${sql.raw(isDescending ? '<' : '>')} (${last.sort_key}::${sql.raw(type)}, ${last.sort_id}::${sql.raw(idType)})`;
   }
 }
 

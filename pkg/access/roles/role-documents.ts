@@ -24,7 +24,7 @@ export const roleDocuments = {
 
 const ofOrg = {
   readers: 'For SystemAdmin and SystemAuditor, and for OrgAdmin and OrgAuditor those of their organizations. Without `org` and `X-SVC-ORG`: of all organizations the caller may read.',
-  writers: 'For SystemAdmin, and for OrgAdmin in their organizations.',
+  writers: 'For SystemAdmin, and for OrgAdmin in their organizations, to members of them.',
   where: ' in an organization',
 };
 const ofSystem: typeof ofOrg = { readers: 'For SystemAdmin and SystemAuditor.', writers: 'For SystemAdmin.', where: '' };

@@ -1,7 +1,7 @@
 import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer, type ListSource } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, type Call, type Operation } from '../http/operation.ts';
-import { isUuid } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { presentBinding, type Binding, type Scope } from './binding.ts';
 import { listBindings, readableOrgs } from './list-bindings.ts';
 import { findRole, roles, type Role } from './role.ts';

@@ -111,6 +111,7 @@ describe('roles in the system', () => {
 
 describe('roles in an organization', () => {
   test('are given and taken by its administrator, there alone', async () => {
+    await server.access.pool.query("INSERT INTO access.org_role_bindings (user_id, org_id, role) VALUES ($1, $2, 'OrgAuditor')", [mia, alpha]);
     const answer = await post(org, { user: 'mia', role: 'OrgUser' }, boss);
     expect(answer).toMatchObject({ status: 201, json: { scope: 'org', user: mia, role_name: 'OrgUser', org: alpha, org_name: 'Alpha', created_by: 'boss' } });
     expect(await post(org, { user: mia, role: orgAdminRole, org: 'alpha' }, boss)).toMatchObject({ status: 201 });
@@ -124,6 +125,14 @@ describe('roles in an organization', () => {
       { action: 'create', resource: 'mia: OrgAdmin in Alpha', org_id: alpha },
       { action: 'delete', resource: 'mia: OrgUser in Alpha', org_id: alpha },
     ]);
+  });
+
+  test('are given by its administrator to members alone: others are as nobody', async () => {
+    for (const role of ['OrgUser', 'King']) {
+      const answers = await Promise.all(['mia', mia, 'nobody'].map((user) => post(org, { user, role }, boss)));
+      expect(answers.map(({ status, text }) => [status, text])).toEqual(answers.map(() => [400, answers[2]!.text]));
+    }
+    expect(titles((await get(`${org}?user=mia`)).json)).toEqual(['Mia (mia) OrgUser DEFAULT']);
   });
 
   test('are given anywhere by an administrator of the system', async () => {

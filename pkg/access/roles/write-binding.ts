@@ -19,7 +19,7 @@ export async function createBinding(scope: Scope, call: Call, parts: RoleParts):
   checkWriter(call, organization?.id ?? null);
   const user = reader.text('user', { isRequired: true, longest: 1000 });
   const role = reader.text('role', { isRequired: true, check: (text) => (findRole(text)?.scope === scope ? undefined : 'There is no such role here.') });
-  const userId = user === undefined ? undefined : await parts.users.resolve(user);
+  const userId = user === undefined ? undefined : await resolveFor(call, user, organization, parts);
   if (user !== undefined && userId === undefined) reader.refuse('user', 'There is no such user.');
   reader.done();
   try {
@@ -32,6 +32,19 @@ export async function createBinding(scope: Scope, call: Call, parts: RoleParts):
     if (isDuplicate(error)) throw newFieldErrors({ non_field_errors: ['The user has this role already.'] });
     throw error;
   }
+}
+
+/** Whom the caller may bind. Others than SystemAdmin bring nobody in: for them whoever is no member yet is as one that is not there. */
+async function resolveFor({ caller }: Call, text: string, organization: Organization | undefined, { users, database }: RoleParts): Promise<string | undefined> {
+  const userId = await users.resolve(text);
+  if (isAdministrator(caller)) return userId;
+  const { rows } = await database.pool.query({
+    name: 'binding-user-is-member',
+    text: 'SELECT 1 FROM access.org_role_bindings WHERE user_id = $1 AND org_id = $2 LIMIT 1',
+    // Asked of nobody too: it takes as long.
+    values: [userId ?? null, organization?.id ?? null],
+  });
+  return rows.length === 0 ? undefined : userId;
 }
 
 /** In `org`, which must be known, and one that has members. Undefined where that is wrong. */

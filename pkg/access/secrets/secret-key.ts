@@ -71,7 +71,7 @@ export class SecretKey {
   }
 }
 
-/** Id of the key; undefined for what is no sealed secret. SQL knows the place too: `key-uses.ts`. */
+/** Id of the key; undefined for what is no sealed secret. SQL knows the place too: `sealed-tables.ts`. */
 export function sealedBy(sealed: Buffer): string | undefined {
   if (sealed.length < HEAD_BYTES + TAG_BYTES || sealed[0] !== VERSION) return undefined;
   return sealed.toString('hex', 1, 1 + ID_BYTES);

@@ -14,7 +14,7 @@ export interface SessionAuthenticatorOptions extends SameSiteOptions {
 const safeMethods: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets the pages' session in on the content platform, one query a request. A browser sends the session along whoever made it ask, so whatever changes
+ * Lets the pages' session in on the content platform: one query a request, and one more where its last use is noted. A browser sends the session along whoever made it ask, so whatever changes
  * something needs the CSRF token in `X-CSRFToken` and must come from a page of this host, else StatusError 403. A session that is over counts as none.
  * Throws StatusError 503 where the database does not answer.
  */

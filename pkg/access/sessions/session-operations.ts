@@ -1,16 +1,13 @@
-import type { AccessDatabase } from '../access-database.ts';
-import { actorOf, type Audit } from '../audit/audit.ts';
 import { newNotFound } from '../http/access-error.ts';
 import { listAnswer, type ListSource } from '../http/list-answer.ts';
 import { noContent, objectSchema, type Answer, type Call, type UserOperation } from '../http/operation.ts';
 import { listSchema, pageParameters } from '../records/list-documents.ts';
+import { endSession, type EndSessionParts } from './end-session.ts';
 import { endSessionCookies } from './session-cookies.ts';
 import type { SessionRow, Sessions } from './sessions.ts';
 
-export interface SessionOperationParts {
-  database: AccessDatabase;
-  audit: Audit;
-  sessions: Sessions;
+export interface SessionOperationParts extends EndSessionParts {
+  sessions: Pick<Sessions, 'list' | 'end'>;
 }
 
 const record = objectSchema({
@@ -58,12 +55,9 @@ async function list(call: Call, { sessions }: SessionOperationParts): Promise<An
   return listAnswer(call, source);
 }
 
-async function end(call: Call, { database, audit, sessions }: SessionOperationParts): Promise<Answer> {
+async function end(call: Call, parts: SessionOperationParts): Promise<Answer> {
   const { caller, params, request } = call;
   const id = params['id']!.toLowerCase();
-  await database.transaction(async (on) => {
-    if (!(await sessions.end(caller.id, id, on))) throw newNotFound();
-    await audit.operate({ ...actorOf(call), action: 'revoke', resourceType: 'session', resource: id }, on);
-  });
+  if (!(await endSession(call, id, parts))) throw newNotFound();
   return id === caller.session?.id ? { ...noContent, headers: { 'Set-Cookie': endSessionCookies({ secure: request.isSecure }) } } : noContent;
 }

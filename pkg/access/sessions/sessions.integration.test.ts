@@ -46,6 +46,16 @@ describe('a session', () => {
     expect(JSON.stringify((await sql('SELECT s::text FROM access.sessions s', [])).rows)).not.toContain(token);
   });
 
+  test('is one statement a request: its user is read with it', async () => {
+    const { token } = await begin();
+    let count = 0;
+    const counting = (): void => void (count += 1);
+    server.access.pool.on('acquire', counting);
+    expect((await ask(token)).status).toBe(200);
+    server.access.pool.off('acquire', counting);
+    expect(count).toBe(1);
+  });
+
   test.each(['', 'x', 'a'.repeat(36), "'; DROP TABLE access.sessions --", 'a'.repeat(4000), '"'])('that is invented (%#) counts as none', async (token) => {
     expect(await ask(token)).toMatchObject({ status: 401, json: { code: 'not_authenticated' } });
     expect(await server.send('GET', '/api/v1/open/', { headers: { Cookie: `svc_sessionid=${token}` } })).toMatchObject({ status: 200, json: { name: null } });

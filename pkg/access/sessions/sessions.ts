@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
-import { randomText } from '../bearer-tokens/random-text.ts';
 import type { Credential } from '../http/credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
 import type { Principal } from '../principals/caller.ts';
+import { isUuid } from '../records/uuid.ts';
+import { randomText } from '../secrets/random-text.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
 import { csrfTokenOf, isCsrfTokenOf } from './csrf-token.ts';
 import { sessionCookie } from './session-cookies.ts';
@@ -52,7 +53,6 @@ interface FoundSession {
 }
 
 const form = /^[0-9A-Za-z]{36}$/;
-const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** Sessions of the pages: a random token in a cookie, its hash in a row. When one was last seen is written at most once a minute. */
 export class Sessions {
@@ -76,17 +76,18 @@ export class Sessions {
       authenticate: async ({ cookies }) => {
         const token = cookies.get(sessionCookie) ?? '';
         const found = await this.find(token);
-        return found && { userId: found.principal.id, session: { id: found.id, isCsrfToken: (text) => isCsrfTokenOf(token, text) } };
+        return found && { userId: found.principal.id, principal: found.principal, session: { id: found.id, isCsrfToken: (text) => isCsrfTokenOf(token, text) } };
       },
     };
   }
 
-  /** Undefined where the user is gone, or has another password by now: see `BearerTokens.issue`. */
+  /** Undefined where the user is gone or out, or has another password by now: see `BearerTokens.issue`. */
   async create({ userId, address, userAgent, passwordChanged, replaces }: NewSessionOptions): Promise<NewSession | undefined> {
     const token = randomText(36);
     const { rows } = await this.#database.pool.query<{ id: string }>({
       name: 'session-create',
-      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($6::text IS NULL OR ${passwordChangedText} = $6) FOR SHARE),
+      text: `WITH owner AS MATERIALIZED (SELECT id FROM access.users WHERE id = $2 AND ($6::text IS NULL OR ${passwordChangedText} = $6)
+            AND is_active AND (date_expired IS NULL OR date_expired > now()) FOR SHARE),
           replaced AS (DELETE FROM access.sessions WHERE hash = $7)
         INSERT INTO access.sessions (hash, user_id, expires, remote_addr, user_agent) SELECT $1, id, now() + make_interval(secs => $3), $4, $5 FROM owner RETURNING id`,
       values: [hashOf(token), userId, Math.min(this.#idleSeconds, this.#maxAgeSeconds), address, userAgent, passwordChanged ?? null, replaces === undefined ? null : hashOf(replaces)],
@@ -113,7 +114,7 @@ export class Sessions {
 
   /** False where this user has no such session. */
   async end(userId: string, id: string, on: Queryable = this.#database.pool): Promise<boolean> {
-    if (!uuid.test(id)) return false;
+    if (!isUuid(id)) return false;
     const { rowCount } = await on.query({ name: 'session-end', text: 'DELETE FROM access.sessions WHERE id = $1 AND user_id = $2', values: [id, userId] });
     return rowCount === 1;
   }

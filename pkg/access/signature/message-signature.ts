@@ -1,7 +1,7 @@
 import { coveredDigests } from './body-digest.ts';
 import { isKeyId, type SignatureClaim } from './signature-claim.ts';
 import { headerValues, joinLines, type SignedMessage } from './signed-message.ts';
-import { formatInnerList, parseDictionary, type BareItem, type InnerList } from './structured-field.ts';
+import { formatInnerList, parseDictionary, type BareItem, type InnerList, type Item } from './structured-field.ts';
 
 /** By name: must it be there, and what must it be? Others may be there, and are signed too. */
 const parameterKinds: Readonly<Record<string, BareItem['kind']>> = { created: 'integer', expires: 'integer', keyid: 'string', alg: 'string', nonce: 'string', tag: 'string' };
@@ -13,7 +13,7 @@ const parameterKinds: Readonly<Record<string, BareItem['kind']>> = { created: 'i
  */
 export function readMessageSignature(message: SignedMessage): SignatureClaim | undefined {
   const headers = headerValues(message);
-  const inputs = Array.from(parseDictionary(headers.get('signature-input') ?? '') ?? []).filter(([, member]) => isKeyId(textOf(member.parameters.get('keyid'))));
+  const inputs = inputsOfKeys(headers) ?? [];
   const [label, input] = inputs.length === 1 ? inputs[0]! : [];
   if (label === undefined || input?.kind !== 'inner-list' || !hasKnownParameters(input)) return undefined;
   const signature = parseDictionary(headers.get('signature') ?? '')?.get(label);
@@ -37,6 +37,16 @@ export function readMessageSignature(message: SignedMessage): SignatureClaim | u
     digests,
     isOnce: digests.length > 0 || input.parameters.has('nonce'),
   };
+}
+
+/** Is any of its signatures said to be of an access key? Of what cannot be read it must be feared. */
+export function namesAccessKey(message: SignedMessage): boolean {
+  return inputsOfKeys(headerValues(message))?.length !== 0;
+}
+
+function inputsOfKeys(headers: ReadonlyMap<string, string>): [string, Item | InnerList][] | undefined {
+  const dictionary = parseDictionary(headers.get('signature-input') ?? '');
+  return dictionary && Array.from(dictionary).filter(([, { parameters }]) => isKeyId(textOf(parameters.get('keyid'))));
 }
 
 /** The bytes to sign; undefined where a component is not a plain string, is unknown, comes twice or was not sent. */

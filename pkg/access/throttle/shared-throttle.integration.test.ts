@@ -39,8 +39,8 @@ async function passedOf(asked: readonly Promise<number | undefined>[]): Promise<
 test('lets exactly the limit pass in a minute, and says when to come again', async () => {
   const { passed, seconds } = await withinOneMinute(async () => {
     const throttle = newThrottle({ anonymous: 100 });
-    const asked = Array.from({ length: 150 }, () => throttle.take('ip:192.0.2.1', 'anonymous'));
-    return { passed: await passedOf(asked), seconds: await throttle.take('ip:192.0.2.1', 'anonymous') };
+    const asked = Array.from({ length: 150 }, () => throttle.take('ip:192.0.2.1'));
+    return { passed: await passedOf(asked), seconds: await throttle.take('ip:192.0.2.1') };
   });
   expect(passed).toBe(100);
   expect(Number.isInteger(seconds) && seconds! >= 1 && seconds! <= 60).toBe(true);
@@ -49,9 +49,9 @@ test('lets exactly the limit pass in a minute, and says when to come again', asy
 test('counts keys and kinds apart, and a network of IPv6 together', async () => {
   const passed = await withinOneMinute(async () => {
     const throttle = newThrottle({ anonymous: 3, user: 5 });
-    const take = (key: string, kind: 'anonymous' | 'user'): Promise<number> => passedOf(Array.from({ length: 9 }, () => throttle.take(key, kind)));
-    const network = await passedOf(Array.from({ length: 9 }, (_, i) => throttle.take(`ip:2001:db8::${i}`, 'anonymous')));
-    return [await take('ip:a', 'anonymous'), await take('ip:b', 'anonymous'), await take('user:a', 'user'), network];
+    const take = (key: string): Promise<number> => passedOf(Array.from({ length: 9 }, () => throttle.take(key)));
+    const network = await passedOf(Array.from({ length: 9 }, (_, i) => throttle.take(`ip:2001:db8::${i}`)));
+    return [await take('ip:a'), await take('ip:b'), await take('user:a'), network];
   });
   expect(passed).toEqual([3, 3, 5, 3]);
 });
@@ -59,7 +59,7 @@ test('counts keys and kinds apart, and a network of IPv6 together', async () => 
 test('replicas together let no more pass than the limit, and hardly less', async () => {
   const passed = await withinOneMinute(async () => {
     const replicas = [newThrottle({ user: 512 }), newThrottle({ user: 512 }), newThrottle({ user: 512 })];
-    return passedOf(Array.from({ length: 900 }, (_, i) => replicas[i % 3]!.take('user:mia', 'user')));
+    return passedOf(Array.from({ length: 900 }, (_, i) => replicas[i % 3]!.take('user:mia')));
   });
   expect(passed).toBeLessThanOrEqual(512);
   // Part of the first block of each may lie unused.
@@ -74,39 +74,42 @@ test('asks the database for few of the requests', async () => {
       count += 1;
     });
     const throttle = newThrottle({ database: access, user: 4096 });
-    for (let i = 0; i < 2048; i += 1) await throttle.take('user:mia', 'user');
+    for (let i = 0; i < 2048; i += 1) await throttle.take('user:mia');
     return count;
   });
   expect(queries).toBeLessThan(30);
 });
 
-test('counts for itself while the database is away, and complains once', async () => {
+test('counts for itself while the database is away, exactly the limit too, and complains once', async () => {
   const away = await Database.connect({ connection: home.connection, log: silentLog });
   const access = new AccessDatabase(away);
   await away.close();
-  const complaints: string[] = [];
-  const throttle = newThrottle({ database: access, anonymous: 50, log: { ...silentLog, warn: (_, message) => void complaints.push(message) } });
-  const passed = await passedOf(Array.from({ length: 80 }, () => throttle.take('ip:192.0.2.1', 'anonymous')));
-  // More only where the minute ended meanwhile.
-  expect(passed).toBeGreaterThanOrEqual(50);
-  expect(passed).toBeLessThanOrEqual(80);
+  const { passed, complaints } = await withinOneMinute(async () => {
+    const said: string[] = [];
+    const throttle = newThrottle({ database: access, anonymous: 50, log: { ...silentLog, warn: (_, message) => void said.push(message) } });
+    return { passed: await passedOf(Array.from({ length: 80 }, () => throttle.take('ip:192.0.2.1'))), complaints: said };
+  });
+  expect(passed).toBe(50);
   expect(complaints).toHaveLength(1);
 });
 
 test('over HTTP: who guesses credentials is counted by address, a user by name wherever they are, and the rest is 429', async () => {
-  const answers = await withinOneMinute(async () => {
+  const { got: answers, logs } = await withinOneMinute(async () => {
     const server = await startAccessTest({ operations: () => [], throttle: ({ access, log }) => new SharedThrottle({ database: access, log, anonymous: 3, user: 2 }) });
     try {
       const as = await server.addUser({ username: 'mia' });
       const other = await server.startReplica();
       const got = [];
       for (const headers of [{}, { Authorization: 'Bearer wrong' }, { Authorization: 'Basic eDp5' }, {}]) got.push(await server.send('GET', '/api/v1/none/', { headers }));
+      for (const headers of [{}, { Authorization: 'Bearer wrong' }]) got.push(await server.send('GET', '/metrics', { headers }));
       for (const replica of [server, other, server]) got.push(await replica.send('GET', '/api/v1/none/', { as }));
-      return got;
+      return { got, logs: server.logs };
     } finally {
       await server.stop();
     }
   });
-  expect(answers.map(({ status }) => status)).toEqual([404, 401, 401, 429, 404, 404, 429]);
+  expect(answers.map(({ status }) => status)).toEqual([404, 401, 401, 429, 429, 429, 404, 404, 429]);
+  // The log names who was refused.
+  expect(logs.findLast(({ status }) => status === 429)).toMatchObject({ user: 'mia' });
   expect(answers[3]).toMatchObject({ headers: { 'retry-after': expect.stringMatching(/^[1-9]\d?$/) }, json: { code: 'throttled', detail: expect.any(String) } });
 });

@@ -45,9 +45,10 @@ export class SharedThrottle implements Throttle {
     this.#limits = { anonymous, user };
   }
 
-  async take(key: string, kind: 'anonymous' | 'user'): Promise<number | undefined> {
-    const limit = this.#limits[kind];
-    const counted = key.startsWith('ip:') ? `ip:${networkOf(key.slice(3))}` : key;
+  async take(key: string): Promise<number | undefined> {
+    const isAddress = key.startsWith('ip:');
+    const limit = isAddress ? this.#limits.anonymous : this.#limits.user;
+    const counted = isAddress ? `ip:${networkOf(key.slice(3))}` : key;
     for (;;) {
       const allowance = this.#allowanceOf(counted);
       if (allowance.left > 0) {

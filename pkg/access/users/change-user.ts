@@ -7,7 +7,7 @@ import { FieldReader } from '../records/field-reader.ts';
 import { refuseLastAdministrator } from './administrators.ts';
 import { searchText } from './create-user.ts';
 import { fold } from './fold.ts';
-import { hashPassword, readNewPassword } from './new-password.ts';
+import { readNewPassword } from './new-password.ts';
 import { withUniqueFields } from './unique-fields.ts';
 import type { UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
@@ -23,7 +23,7 @@ export interface UserChange {
   groups?: string[] | undefined;
 }
 
-/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens. */
+/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. */
 export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
   const { caller, request } = call;
   const user = await parts.users.find(id);
@@ -31,9 +31,10 @@ export async function changeUser(call: Call, id: string, isWhole: boolean, parts
   const { change, password } = readChange(await request.fields(), user, isWhole);
   const isOut = change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
   if (isOut && id === caller.id) throw newPermissionDenied('You cannot shut yourself out.');
-  const passwordHash = password === undefined ? undefined : await hashPassword(parts.hasher, password);
+  const passwordHash = password === undefined ? undefined : await parts.hasher.hash(password);
   await storeChange({ id, change, parts }, async (on) => {
     if (passwordHash !== undefined) await setPassword({ id, passwordHash }, parts, on);
+    else if (isOut) await endLogins({ id }, parts, on);
     const changed = [...namesOf(change), ...(passwordHash === undefined ? [] : ['password'])];
     await parts.audit.operate({ ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') }, on);
   });
@@ -93,6 +94,11 @@ async function updateUser({ id, username, name, email, comment, is_active, date_
 /** Who came in by the old one is out; `keep`: all but this session. */
 export async function setPassword({ id, passwordHash, keep }: { id: string; passwordHash: string; keep?: string | undefined }, { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>, on: Queryable): Promise<void> {
   await on.query({ name: 'user-password', text: 'UPDATE access.users SET password_hash = $2, password_changed = clock_timestamp() WHERE id = $1', values: [id, passwordHash] });
+  await endLogins({ id, keep }, { sessions, bearerTokens }, on);
+}
+
+/** After the update of the user. */
+async function endLogins({ id, keep }: { id: string; keep?: string | undefined }, { sessions, bearerTokens }: Pick<UserParts, 'sessions' | 'bearerTokens'>, on: Queryable): Promise<void> {
   await sessions.endAll(id, keep === undefined ? {} : { except: keep }, on);
   await bearerTokens.revokeAll(id, on);
 }

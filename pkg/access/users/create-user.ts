@@ -1,14 +1,14 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
 import type { Queryable } from '../access-database.ts';
 import { actorOf } from '../audit/audit.ts';
-import { newOrgNotFound, newPermissionDenied } from '../http/access-error.ts';
+import { newOrgNotFound, newPermissionDenied, newUnavailable } from '../http/access-error.ts';
 import type { Call } from '../http/operation.ts';
 import { isRoot, type Organization } from '../orgs/organization.ts';
 import { holdsIn, isAdministrator } from '../principals/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { fold } from './fold.ts';
-import { hashPassword, readNewPassword } from './new-password.ts';
-import { withUniqueFields } from './unique-fields.ts';
+import { readNewPassword } from './new-password.ts';
+import { newUsernameTaken, withUniqueFields } from './unique-fields.ts';
 import type { UserWithRoles } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 import { readComment, readEmail, readGroups, readName, readUsername } from './user-rules.ts';
@@ -26,7 +26,7 @@ interface NewUser {
 
 /**
  * A new user, with role SystemUser, and within an organization (not ROOT) a member of it, with OrgUser.
- * For SystemAdmin, and within an organization its OrgAdmin.
+ * For SystemAdmin, and within an organization its OrgAdmin, who is refused names that may hold rights already: of users that were deleted, and of subjects of bindings.
  */
 export async function createUser(call: Call, organization: Organization, parts: UserParts): Promise<UserWithRoles> {
   const { caller, request } = call;
@@ -34,16 +34,37 @@ export async function createUser(call: Call, organization: Organization, parts: 
   const user = readNewUser(await request.fields());
   // A group may hold any right on the content platform, beyond the organization.
   if (user.groups.length > 0 && !isAdministrator(caller)) throw newPermissionDenied('Only a system administrator may give groups.');
-  const passwordHash = user.password === undefined ? null : await hashPassword(parts.hasher, user.password);
+  const mayReuse = isAdministrator(caller);
+  if (!mayReuse) await refuseSubject(call, user.username, parts);
+  const passwordHash = user.password === undefined ? null : await parts.hasher.hash(user.password);
   const keys = { username_key: fold(user.username), email_key: fold(user.email) };
   return withUniqueFields(parts.database.pool, keys, () =>
     parts.database.transaction(async (on) => {
       const id = await insertUser({ user, passwordHash, createdBy: caller.username }, on);
+      // Afterwards: who deletes a user of this name at this moment has been waited for.
+      if (!mayReuse) await refuseRetired(keys.username_key, on);
       if (!isRoot(organization)) await addMember(id, organization, caller.username, on);
       await parts.audit.operate({ ...actorOf(call), action: 'create', resourceType: 'user', resource: user.username, orgId: organization.id }, on);
       return (await parts.users.findRecord(id, organization.id, on))!;
     }),
   );
+}
+
+/** The content platform binds by name. Throws 503 where it cannot be asked. */
+async function refuseSubject({ request }: Call, username: string, { isSubject }: UserParts): Promise<void> {
+  let isBound: boolean;
+  try {
+    isBound = await isSubject(username);
+  } catch (error) {
+    request.context.log.warn({ err: error }, 'Whether a binding names a new user could not be found out.');
+    throw newUnavailable();
+  }
+  if (isBound) throw newUsernameTaken();
+}
+
+async function refuseRetired(usernameKey: string, on: Queryable): Promise<void> {
+  const { rows } = await on.query({ name: 'username-retired', text: 'SELECT 1 FROM access.retired_usernames WHERE username_key = $1', values: [usernameKey] });
+  if (rows.length > 0) throw newUsernameTaken();
 }
 
 function readNewUser(fields: JsonObject): NewUser {

@@ -6,12 +6,12 @@ import { rootOrgId } from '../orgs/organization.ts';
 import type { Caller } from '../principals/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { namesOf, setPassword, storeChange, type UserChange } from './change-user.ts';
-import { hashPassword, readNewPassword } from './new-password.ts';
+import { readNewPassword } from './new-password.ts';
 import { presentUser, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 import { readComment, readEmail, readName } from './user-rules.ts';
 
-export type OwnProfileParts = Omit<UserParts, 'organizations'>;
+export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject'>;
 
 /** What people do with their own account. */
 export class OwnProfile {
@@ -51,7 +51,7 @@ export class OwnProfile {
     const { old, fresh } = readPasswords(fields, user);
     const isRight = await login.confirmPassword({ username: user.username, password: old, address: request.address });
     if (!isRight) throw newFieldErrors({ old_password: ['This is not your password.'] });
-    const passwordHash = await hashPassword(hasher, fresh);
+    const passwordHash = await hasher.hash(fresh);
     await database.transaction(async (on) => {
       const locked = await users.lock(user.id, on);
       // What was confirmed is not the password any longer: somebody else has changed it meanwhile.

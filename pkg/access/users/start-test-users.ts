@@ -5,7 +5,7 @@ import { LoginService } from '../login/login-service.ts';
 import { Organizations } from '../orgs/organizations.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
 import { Sessions } from '../sessions/sessions.ts';
-import type { UserParts } from './user-parts.ts';
+import type { SubjectCheck, UserParts } from './user-parts.ts';
 import { userOperations } from './user-operations.ts';
 import { Users } from './users.ts';
 
@@ -15,8 +15,8 @@ export interface TestUsers {
   parts: UserParts & { sessions: Sessions; bearerTokens: BearerTokens; login: LoginService; hasher: PasswordHasher };
 }
 
-/** The operations on users, with real logins and sessions; hashes cost next to nothing. */
-export async function startTestUsers(): Promise<TestUsers> {
+/** The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is. */
+export async function startTestUsers({ isSubject = () => false }: { isSubject?: SubjectCheck } = {}): Promise<TestUsers> {
   const made: TestUsers['parts'][] = [];
   const sessionsOf = new Map<AccessTestParts['access'], Sessions>();
   const server = await startAccessTest({
@@ -33,6 +33,7 @@ export async function startTestUsers(): Promise<TestUsers> {
         hasher,
         users: new Users(database),
         organizations: new Organizations(database),
+        isSubject,
         sessions: sessionsOf.get(database)!,
         bearerTokens: new BearerTokens({ database, audit }),
         login: new LoginService({ database, audit, hasher }),

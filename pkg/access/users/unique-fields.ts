@@ -1,6 +1,11 @@
 import { newFieldErrors } from '../http/access-error.ts';
 import type { Queryable } from '../access-database.ts';
 
+const taken = 'This field must be unique.';
+
+/** Of a name that cannot be had: another has it, or it is not to be given. */
+export const newUsernameTaken = (): Error => newFieldErrors({ username: [taken] });
+
 /** Is it PostgreSQL's word for what is there already? */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: string } | null)?.code === '23505';
@@ -21,7 +26,7 @@ export async function withUniqueFields<T>(on: Queryable, { id = null, username_k
       values: [id, username_key, email_key],
     });
     // Neither: whoever had it is gone by now.
-    const taken = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
-    throw newFieldErrors(Object.fromEntries((taken.length === 0 ? ['non_field_errors'] : taken).map((field) => [field, [taken.length === 0 ? 'Try again.' : 'This field must be unique.']])));
+    const fields = (['username', 'email'] as const).filter((field) => rows.some((row) => row[field]));
+    throw newFieldErrors(fields.length === 0 ? { non_field_errors: ['Try again.'] } : Object.fromEntries(fields.map((field) => [field, [taken]])));
   }
 }

@@ -38,7 +38,7 @@ const changeable = {
 } satisfies Record<string, JsonSchema>;
 
 const administered: Record<string, JsonSchema> = {
-  username: { ...word(128), description: 'No @, colon, slash or space; unique in any case; never changed.' },
+  username: { ...word(128), description: 'No @, colon, slash, space or invisible character; unique in any case; never changed.' },
   ...changeable,
   is_active: flag,
   date_expired: optionalTime,
@@ -69,7 +69,7 @@ export const userDocuments = {
     ],
     responses: { 200: listSchema(userSchema) },
   },
-  create: { summary: 'Create a user', description: 'A member of the organization, with OrgUser; in ROOT of none. For SystemAdmin and for OrgAdmin of the organization.', tag, inOrganization: true, body: whole, responses: { 201: userSchema } },
+  create: { summary: 'Create a user', description: 'A member of the organization, with OrgUser; in ROOT of none. For SystemAdmin and for OrgAdmin of the organization, to whom a name that may hold rights already, of a deleted user or in a binding of the content platform, is as taken.', tag, inOrganization: true, body: whole, responses: { 201: userSchema } },
   read: { summary: 'A user of the organization', description: 'By id or username.', tag, inOrganization: true, responses: { 200: userSchema } },
   replace: { summary: 'Change a user', description: 'For SystemAdmin. A new password ends sessions and Bearer tokens of the user.', tag, inOrganization: true, body: whole, responses: { 200: userSchema } },
   update: { summary: 'Change something of a user', description: 'For SystemAdmin.', tag, inOrganization: true, body: objectSchema(administered, []), responses: { 200: userSchema } },

@@ -1,7 +1,10 @@
-import type { AccessDatabase, Queryable } from '../access-database.ts';
+import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
+import type { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
+import type { LoginService } from '../login/login-service.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { Users } from './users.ts';
 
 /** What the operations on users work with. */
@@ -10,21 +13,12 @@ export interface UserParts {
   audit: Audit;
   users: Users;
   organizations: Organizations;
+  isSubject: SubjectCheck;
   hasher: Pick<PasswordHasher, 'hash'>;
-  sessions: SessionEnder;
-  bearerTokens: TokenRevoker;
-  login: PasswordConfirmer;
+  sessions: Pick<Sessions, 'endAll'>;
+  bearerTokens: Pick<BearerTokens, 'revokeAll'>;
+  login: Pick<LoginService, 'confirmPassword'>;
 }
 
-export interface SessionEnder {
-  endAll(userId: string, options: { except?: string }, on?: Queryable): Promise<void>;
-}
-
-export interface TokenRevoker {
-  revokeAll(userId: string, on?: Queryable): Promise<void>;
-}
-
-export interface PasswordConfirmer {
-  /** Is it the password of this user, who is in already? A wrong one counts as a failed login does; throws what a login would where there were too many. */
-  confirmPassword(attempt: { username: string; password: string; address: string }): Promise<boolean>;
-}
+/** On the content platform: does any binding name a user so, in any case? Answers within seconds, or rejects. */
+export type SubjectCheck = (username: string) => boolean | Promise<boolean>;

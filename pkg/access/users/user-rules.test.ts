@@ -16,6 +16,12 @@ describe('a username', () => {
     { reason: 'a space nobody sees', text: 'a\u200bb' },
     { reason: 'a text that runs backwards', text: 'a\u202eb' },
     { reason: 'a mark that becomes a space and an accent', text: 'a\u00b4' },
+    { reason: 'a letter that fills nothing', text: 'mia\u3164' },
+    { reason: 'a mark that only varies', text: 'mia\ufe0f' },
+    { reason: 'an empty pattern of dots', text: '\u2800' },
+    { reason: 'the place itself', text: '.' },
+    { reason: 'the place above', text: '..' },
+    { reason: 'the place above once folded', text: '‥' },
     { reason: 'an id', text: 'DEADBEEF-0000-4000-8000-000000000000' },
     { reason: 'far too long for an index', text: 'ﷺ'.repeat(64) },
   ])('is not $reason', ({ text }) => expect(usernameFault(text)).toEqual(expect.any(String)));
@@ -38,5 +44,5 @@ describe('an e-mail address', () => {
 
 describe('a group', () => {
   test.each(['writers', 'team:blog', 'Redaktion Köln', 'orgs:x', 'system'])('%s', (text) => expect(groupFault(text)).toBeUndefined());
-  test.each(['system:masters', 'SYSTEM:masters', 'svc:system-auditors', 'org:1:OrgAdmin', 'a\nb', '\u200bsystem:masters'])('is not %j', (text) => expect(groupFault(text)).toEqual(expect.any(String)));
+  test.each(['system:masters', 'SYSTEM:masters', 'svc:system-auditors', 'org:1:OrgAdmin', 'a\nb', '\u200bsystem:masters', 'ｓｙｓｔｅｍ:masters', 'system：masters', '\u017fvc:x'])('is not %j', (text) => expect(groupFault(text)).toEqual(expect.any(String)));
 });

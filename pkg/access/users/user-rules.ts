@@ -1,4 +1,5 @@
-import { isUuid, type FieldReader } from '../records/field-reader.ts';
+import type { FieldReader } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { fold } from './fold.ts';
 
 const longestUsername = 128;
@@ -11,7 +12,8 @@ const mostGroups = 100;
 /** What makes a text no username; undefined where it is one. Folded it must be one as well: there are `@` of every width. */
 export function usernameFault(text: string): string | undefined {
   const folded = fold(text);
-  if (/[@:/\s\p{C}\p{Z}]/u.test(text + folded)) return 'A username holds no @, colon, slash, space or invisible character.';
+  if (/[@:/\s\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u.test(text + folded)) return 'A username holds no @, colon, slash, space or invisible character.';
+  if (folded === '.' || folded === '..') return 'A path cannot name this.';
   if (folded.length > longestKey) return `Ensure this field has no more than ${longestUsername} characters.`;
   return isUuid(folded) ? 'A username may not look like an id.' : undefined;
 }
@@ -25,7 +27,7 @@ export function emailFault(text: string): string | undefined {
 /** What stands before the first colon is whose the group is. */
 export function groupFault(group: string): string | undefined {
   if (/[\p{Cc}\p{Cf}]/u.test(group)) return 'Control characters are not allowed.';
-  return /^(?:system|svc|org):/i.test(group) ? `"${group}" is reserved: no group of a user's own begins with system:, svc: or org:.` : undefined;
+  return /^(?:system|svc|org):/.test(fold(group)) ? `"${group}" is reserved: no group of a user's own begins with system:, svc: or org:.` : undefined;
 }
 
 export const readUsername = (reader: FieldReader, isRequired: boolean): string | undefined => reader.text('username', { isRequired, longest: longestUsername, check: usernameFault });

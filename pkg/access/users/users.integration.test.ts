@@ -14,7 +14,7 @@ let otherOrg: string;
 let admin: string;
 
 beforeAll(async () => {
-  world = await startTestUsers();
+  world = await startTestUsers({ isSubject: (username) => (username === 'unknowable' ? Promise.reject(new Error('away')) : username.toLowerCase() === 'bound') });
   other = await world.server.startReplica();
   const { rows } = await world.server.access.pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Other', 'other') RETURNING id");
   otherOrg = rows[0]!.id;
@@ -68,6 +68,31 @@ describe('a new user', () => {
     expect(await create({ ...mia, username: 'c', email: 'c@example.com', groups: ['writers'] }, boss)).toMatchObject({ status: 403 });
     expect(await create({}, boss, { 'X-SVC-ORG': 'DEFAULT' })).toMatchObject({ status: 403, json: { code: 'permission_denied' } });
     expect(await create({}, boss, { 'X-SVC-ORG': 'ROOT' })).toMatchObject({ status: 403 });
+  });
+
+  test('by an administrator of an organization has no name that may hold rights already; one of the system may reuse it', async () => {
+    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    await member('Old');
+    expect((await send('DELETE', 'old')).status).toBe(204);
+    const named = (username: string): object => ({ username, name: 'x', email: 'x@example.com' });
+    for (const username of ['old', 'OLD', 'ｏｌｄ', 'Bound']) expect(await create(named(username), boss)).toMatchObject({ status: 400, json: { username: ['This field must be unique.'] } });
+    expect(await create(named('unknowable'), boss)).toMatchObject({ status: 503, json: { code: 'unavailable' } });
+    for (const username of ['OLD', 'bound', 'unknowable']) expect((await create({ ...named(username), email: `${username}@example.com` })).status).toBe(201);
+    expect((await send('DELETE', 'old')).status).toBe(204);
+    expect((await create(named('old'), boss)).status).toBe(400);
+    expect((await create(named('new'), boss)).status).toBe(201);
+  });
+
+  test('of the name of one who is deleted at the same moment is refused all the same', async () => {
+    const boss = await add({ username: 'boss', orgRoles: { [otherOrg]: ['OrgAdmin'] } });
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, async (_, i) => {
+        await member(`short${i}`);
+        const [, answer] = await Promise.all([send('DELETE', `short${i}`), other.send('POST', path, { as: boss, body: { username: `short${i}`, name: 'x', email: `x${i}@example.com` } })]);
+        return answer.status;
+      }),
+    );
+    expect(answers).toEqual(answers.map(() => 400));
   });
 
   test.each([
@@ -172,6 +197,20 @@ describe('one user', () => {
     expect((await actions())[0]).toBe('admin update user mia password');
   });
 
+  test.each([{ is_active: false }, { date_expired: '2020-01-01T00:00:00Z' }])('shut out by %j comes back with no session and no token of before', async (body) => {
+    const id = await member('mia');
+    const session = await world.parts.sessions.create({ userId: id, address: '', userAgent: '' });
+    await world.parts.bearerTokens.issue(id);
+    expect((await send('PATCH', id, body)).status).toBe(200);
+    // A login that was under way.
+    expect(await world.parts.sessions.create({ userId: id, address: '', userAgent: '' })).toBeUndefined();
+    expect(await world.parts.bearerTokens.issue(id)).toBeUndefined();
+    expect((await send('PATCH', id, { is_active: true, date_expired: null })).status).toBe(200);
+    expect(await world.parts.sessions.find(session!.token)).toBeUndefined();
+    expect((await world.server.access.pool.query('SELECT 1 FROM access.bearer_tokens')).rowCount).toBe(0);
+    expect(await world.parts.bearerTokens.issue(id)).toBeDefined();
+  });
+
   test('is gone when deleted, with all roles', async () => {
     const id = await member('mia');
     expect(await send('DELETE', id)).toMatchObject({ status: 204, text: '' });
@@ -211,6 +250,13 @@ describe('somebody always administers', () => {
     expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
     expect((await send(method, 'late', body)).status).toBe(method === 'DELETE' ? 204 : 200);
     expect(await send(method, admin, body)).toMatchObject({ status: 403 });
+  });
+
+  test('one whose time will be over does not count as staying', async () => {
+    const temporary = await add({ username: 'temporary', systemRoles: ['SystemAdmin'], dateExpired: new Date('2099-01-01T00:00:00Z'), orgRoles: { [defaultOrgId]: ['OrgUser'] } });
+    for (const { method, body } of outs) expect((await world.server.send(method, `${path}${admin}/`, { as: temporary, body })).status).toBe(403);
+    expect((await send('PATCH', admin, { date_expired: '2099-01-01T00:00:00Z' })).status).toBe(403);
+    expect((await send('DELETE', temporary)).status).toBe(204);
   });
 
   test('an administrator who sends their own record back changes nothing, and is not refused', async () => {

@@ -1,6 +1,6 @@
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import { rootOrgId } from '../orgs/organization.ts';
-import { isUuid } from '../records/field-reader.ts';
+import { isUuid } from '../records/uuid.ts';
 import { fold } from './fold.ts';
 import { userColumns, type UserRow, type UserWithRoles } from './user.ts';
 
@@ -25,18 +25,6 @@ export class Users {
   async lock(id: string, on: Queryable): Promise<UserRow | undefined> {
     // At once as strongly as a change of the e-mail address needs it: two that both asked for more later would wait for each other.
     const { rows } = await on.query<UserRow>({ name: 'user-lock', text: `SELECT ${rowColumns} FROM access.users WHERE id = $1 FOR UPDATE`, values: [id] });
-    return rows[0];
-  }
-
-  /** By username or e-mail address, in any case. */
-  async findByLogin(text: string): Promise<UserRow | undefined> {
-    if (isImpossible(text)) return undefined;
-    // No username holds an @, and every address does.
-    const { rows } = await this.#database.pool.query<UserRow>({
-      name: 'user-by-login',
-      text: `SELECT ${rowColumns} FROM access.users WHERE username_key = $1 OR email_key = $1`,
-      values: [fold(text)],
-    });
     return rows[0];
   }
 

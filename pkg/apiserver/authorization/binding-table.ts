@@ -36,6 +36,8 @@ export class BindingTable {
   readonly #clusterRoles: RoleTable;
   readonly #roles: RoleTable;
   readonly #bindings = new Map<string, KnownBinding>();
+  /** How many names of users are the same but for case and width. */
+  readonly #folded = new Map<string, number>();
   readonly #grants = { users: new Map<string, Grants>(), groups: new Map<string, Grants>() };
 
   constructor(roles: { clusterRoles: RoleTable; roles: RoleTable }) {
@@ -71,6 +73,11 @@ export class BindingTable {
     return false;
   }
 
+  /** Is a user of this name, in any case and width of letters, bound anywhere? */
+  isSubject(username: string): boolean {
+    return this.#folded.has(folded(username));
+  }
+
   /** The namespaces in which the user has roles. */
   namespacesOf({ name, groups }: UserInfo): Set<string> {
     const all = [this.#grants.users.get(name), ...groups.map((group) => this.#grants.groups.get(group))];
@@ -80,6 +87,7 @@ export class BindingTable {
   #give({ kind, name }: SubjectKey, namespace: string, grant: Grant): void {
     const table = this.#grants[kind];
     const grants = table.get(name) ?? { everywhere: none, within: new Map<string, readonly Grant[]>() };
+    if (kind === 'users' && !table.has(name)) this.#countFolded(name, 1);
     table.set(name, grants);
     if (namespace === '') grants.everywhere = [...grants.everywhere, grant];
     else grants.within.set(namespace, [...(grants.within.get(namespace) ?? none), grant]);
@@ -97,7 +105,16 @@ export class BindingTable {
       if (left.length === 0) grants.within.delete(namespace);
       else grants.within.set(namespace, left);
     }
-    if (grants.everywhere.length === 0 && grants.within.size === 0) table.delete(name);
+    if (grants.everywhere.length > 0 || grants.within.size > 0) return;
+    table.delete(name);
+    if (kind === 'users') this.#countFolded(name, -1);
+  }
+
+  #countFolded(name: string, by: 1 | -1): void {
+    const key = folded(name);
+    const count = (this.#folded.get(key) ?? 0) + by;
+    if (count === 0) this.#folded.delete(key);
+    else this.#folded.set(key, count);
   }
 }
 
@@ -116,6 +133,13 @@ function subjectKeys(subjects: readonly Subject[], own: string): SubjectKey[] {
     keys.set(`${key.kind}/${key.name}`, key);
   }
   return [...keys.values()];
+}
+
+/** Longer ones are nobody's, and normalising takes its time. */
+const longestFolded = 512;
+
+function folded(name: string): string {
+  return name.length > longestFolded ? name : name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /** A namespace holds no slash. */

@@ -212,6 +212,43 @@ describe('nobody gives away what they do not have', () => {
     expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-y`, 'system:plugins', 'nobody'))).status).toBe(403);
   });
 
+  test('roles that the platform fills later', async () => {
+    await give(roleWriter, rule(['get'], ['events']));
+    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+    for (const prepared of [`system:plugin:${name}`, 'system:plugin-impersonator', `${name}s.evil.example.com:view`, `${name}s.evil.example.com:manage`]) {
+      for (const role of [clusterRole(prepared, []), clusterRole(prepared, [rule(['get'], ['events'])], labels)]) {
+        expect(await server.call('ada', 'POST', `${rbac}/clusterroles`, role)).toMatchObject({ status: 403, body: { message: expect.stringMatching(/needs the right to escalate it$/) } });
+      }
+    }
+    expect((await server.call('ada', 'POST', `${rbac}/clusterroles`, { ...clusterRole('', []), metadata: { generateName: 'system:plugin:' } })).status).toBe(403);
+    for (const own of [`${name}:view`, `system:plugged-${name}`]) expect((await server.call('ada', 'POST', `${rbac}/clusterroles`, clusterRole(own, []))).status).toBe(201);
+
+    const [ofPlugin, ofModel] = [`system:plugin:${name}`, `${name}s.example.com:view`];
+    // Neither is there yet.
+    expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofPlugin, name))).status).toBe(403);
+    expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofModel, name))).status).toBe(404);
+    for (const role of [ofPlugin, ofModel]) expect((await server.call('root', 'POST', `${rbac}/clusterroles`, clusterRole(role, [rule(['get'], ['events'])]))).status).toBe(201);
+    expect((await server.call('ada', 'PUT', `${rbac}/clusterroles/${ofModel}`, clusterRole(ofModel, [rule(['get'], ['events'])], labels))).status).toBe(403);
+    // What it allows today ada holds; what it will tomorrow nobody knows.
+    expect(await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofPlugin, name))).toMatchObject({ status: 403, body: { message: expect.stringMatching(/needs the right to bind it$/) } });
+    expect((await server.call('ada', 'POST', `${rbac}/namespaces/default/rolebindings`, roleBinding(`${name}-x`, 'ClusterRole', ofPlugin))).status).toBe(403);
+    expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-x`, ofModel, name))).status).toBe(201);
+
+    const platform = (verb: string, resourceNames: string[]): JsonObject => ({ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], resourceNames, verbs: [verb] });
+    await server.call('root', 'PUT', `${rbac}/clusterroles/${name}`, clusterRole(name, [roleWriter, platform('escalate', [ofModel]), platform('bind', [ofPlugin])]));
+    expect((await server.call('ada', 'PUT', `${rbac}/clusterroles/${ofModel}`, clusterRole(ofModel, [], labels))).status).toBe(200);
+    expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-y`, ofPlugin, name))).status).toBe(201);
+  });
+
+  test('but labels of a Role give nothing away', async () => {
+    await give(roleWriter);
+    const role = { apiVersion, kind: 'Role', metadata: { name }, rules: [rule(['delete'], ['events'])] };
+    await server.call('root', 'POST', `${rbac}/namespaces/default/roles`, role);
+    const labelled = (labels: JsonObject, verbs = ['delete']): JsonObject => ({ ...role, metadata: { name, labels }, rules: [rule(verbs, ['events'])] });
+    expect((await server.call('ada', 'PUT', `${rbac}/namespaces/default/roles/${name}`, labelled({ a: 'b' }))).status).toBe(200);
+    expect((await server.call('ada', 'PUT', `${rbac}/namespaces/default/roles/${name}`, labelled({ a: 'b' }, ['list']))).status).toBe(403);
+  });
+
   test('the permissions of a plugin', async () => {
     await give({ apiGroups: ['plugin.svc.run'], resources: ['plugins'], verbs: ['create', 'update'] }, rule(['get'], ['events']));
     const plugin = (permissions: JsonObject[]): JsonObject => ({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name }, spec: { version: '1.0.0', permissions } });
@@ -223,6 +260,20 @@ describe('nobody gives away what they do not have', () => {
     // What they leave as it is they need not have.
     expect((await server.call('ada', 'PUT', `${path}/${name}`, { ...plugin([rule(['*'], ['events'])]), spec: { version: '1.0.1', permissions: [rule(['*'], ['events'])] } })).status).toBe(200);
     expect((await server.call('ada', 'PUT', `${path}/${name}/status`, plugin([]))).status).toBe(403);
+  });
+
+  test('being anything else in the namespace of the platform: a plugin writes Leases of positions alone', async () => {
+    server.users.set('plugin', userOf(`system:plugin:${name}`, 'system:plugins'));
+    const path = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases';
+    const lease = (leaseName: string, seconds = 15): JsonObject => ({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: leaseName }, spec: { holderIdentity: 'mine', leaseDurationSeconds: seconds } });
+    expect(await server.call('plugin', 'POST', path, lease('svc-controllers', 31_536_000))).toMatchObject({ status: 403, body: { message: expect.stringContaining('needs the right to update Leases in all namespaces') } });
+    expect((await server.call('root', 'POST', path, lease('svc-controllers'))).status).toBe(201);
+    const taken = await server.call('plugin', 'PATCH', `${path}/svc-controllers`, { spec: { leaseDurationSeconds: 31_536_000 } }, { 'Content-Type': 'application/merge-patch+json' });
+    expect(taken.status).toBe(403);
+    expect((await server.call('plugin', 'POST', path, lease(`deleted-plugin-${name}`))).status).toBe(403);
+    expect((await server.call('plugin', 'POST', path, lease(`resume-${name}`))).status).toBe(201);
+    server.users.set('manager', userOf('manager', 'system:controller-managers'));
+    expect((await server.call('manager', 'PUT', `${path}/svc-controllers`, lease('svc-controllers', 20))).status).toBe(200);
   });
 
   test('being an API server, by a Lease of its kind', async () => {
@@ -264,6 +315,22 @@ describe('a watch', () => {
     expect((await stream.next()).value).toMatchObject({ type: 'ERROR', object: { code: 403 } });
     expect((await stream.next()).done).toBe(true);
     expect(performance.now() - since).toBeLessThan(5000);
+  });
+
+  test('and a list from within are allowed by the one name that they select, as over HTTP', async () => {
+    await give(rule(['watch', 'list'], ['events'], { resourceNames: ['mine'] }));
+    const client = new LoopbackClient({ registry: server.registry, authorizer: new RbacAuthorizer(server.registry.roles), user: server.users.get('ada')! });
+    for (const fieldSelector of ['metadata.name=mine', 'metadata.name=mine,metadata.namespace=default']) {
+      expect((await server.call('ada', 'GET', `${events}?fieldSelector=${fieldSelector}`)).status).toBe(200);
+      for (const namespace of ['default', '']) {
+        const { resourceVersion } = await client.list(eventType, { namespace, fieldSelector });
+        const stream = await client.watch(eventType, { namespace, fieldSelector, resourceVersion });
+        stream.close();
+      }
+    }
+    for (const fieldSelector of ['metadata.name=other', 'metadata.namespace in (default,metadata.name=mine)']) await expect(client.list(eventType, { namespace: 'default', fieldSelector })).rejects.toMatchObject({ code: 403 });
+    await expect(client.list(eventType, { namespace: 'default' })).rejects.toMatchObject({ code: 403 });
+    client.close();
   });
 
   test('from within ends too', async () => {

@@ -73,6 +73,24 @@ describe('hasRole', () => {
     ['the name of a prototype', ada, 'constructor', false],
   ])('%s', (_reason, user, role, has) => {
     expect(index.hasRole(user, role)).toBe(has);
+    expect(index.rolesOf(user).includes(role)).toBe(has);
+  });
+});
+
+describe('isSubject', () => {
+  const [one, two] = [{ kind: 'User', name: 'Mia' }, { kind: 'User', name: 'mia' }] as const;
+  const index = indexOf({ reader: [] }, [['', 'reader', one, { kind: 'Group', name: 'readers' }], ['one', 'reader', two], ['two', 'reader', { kind: 'User', name: 'Straße' }]]);
+  const [, , bindings] = [...index.followers.values()];
+
+  test.each<[string, boolean]>([['mia', true], ['MIA', true], ['ｍｉａ', true], ['STRASSE', true], ['readers', false], ['constructor', false], ['mi', false]])('%s: %s', (name, isOne) => {
+    expect(index.isSubject(name)).toBe(isOne);
+  });
+
+  test('until the last binding is gone', () => {
+    bindings!.remove({ namespace: '', name: 'b0' });
+    expect(index.isSubject('mia')).toBe(true);
+    bindings!.remove({ namespace: 'one', name: 'b1' });
+    expect(index.isSubject('mia')).toBe(false);
   });
 });
 

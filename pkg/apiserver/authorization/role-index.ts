@@ -102,9 +102,14 @@ export class RoleIndex {
     return places.some((place) => runAtOnce(this.#missing(user, [...role.effective.rules], place, limits)).length === 0);
   }
 
-  /** Names of all ClusterRoles. */
-  clusterRoles(): Iterable<string> {
-    return this.#clusterRoles.names();
+  /** Does any binding name a user so, in any case and width of letters? */
+  isSubject(username: string): boolean {
+    return this.#bindings.isSubject(username);
+  }
+
+  /** Names of all ClusterRoles that `hasRole` says yes to. */
+  rolesOf(user: UserInfo): string[] {
+    return Array.from(this.#clusterRoles.names()).filter((name) => this.hasRole(user, name));
   }
 
   /** Everything that the user may do in the namespace, or, where that is '', everywhere; where a restriction makes that too much to work out, a part of it. Rules may overlap. */

@@ -16,6 +16,7 @@ export interface Access {
   subresource?: '' | 'status';
   /** Absent for all namespaces, and for a cluster-scoped type. */
   namespace?: string | undefined;
+  /** Of a list or watch: the one that its selector leaves, as over HTTP. */
   name?: string;
 }
 
@@ -41,7 +42,7 @@ export class LoopbackAccess {
     const served = registry.find(group, version, plural) ?? (await registry.findNewest(group, version, plural));
     if (served === undefined) throw newUnknownPath();
     if (subresource === 'status' && !served.version.subresources.status) throw newUnknownPath();
-    await this.#checkNamespace(served, namespace, name);
+    await this.#checkNamespace(served, namespace, verb === 'list' || verb === 'watch' ? '' : name);
     return served;
   }
 

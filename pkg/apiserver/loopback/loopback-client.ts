@@ -40,6 +40,7 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from '#pkg/apimachinery/index';
+import { selectedName } from '#pkg/http/index';
 import { defaultHandlerOptions } from '../handlers/handler-options.ts';
 import { encodeContinueToken, newExpiredToken } from '../handlers/continue-token.ts';
 import { parseListOptions, parseSelector } from '../handlers/list-options.ts';
@@ -82,7 +83,7 @@ export class LoopbackClient implements Client {
   list<T extends AnyObject>(type: ResourceType<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
     return this.#call(options.signal, async () => {
       checkNamespaceName(options.namespace);
-      const served = await this.#access.open(type, { verb: 'list', namespace: options.namespace });
+      const served = await this.#access.open(type, { verb: 'list', namespace: options.namespace, name: selectedName(options.fieldSelector) });
       // Everything is taken in one chunk after another, so that no list is ever held by the database for long.
       return gatherList<T>(options, defaultHandlerOptions.maxChunkSize, (chunk) => this.#chunk<T>(served, chunk));
     });
@@ -137,6 +138,7 @@ export class LoopbackClient implements Client {
     checkNamespaceName(namespace);
     checkWatchStart(resourceVersion);
     const after = parseResourceVersion(resourceVersion) ?? 0;
+    const access = { verb: 'watch', namespace, name: selectedName(options.fieldSelector) };
     const giving = new AbortController();
     let forget = (): void => undefined;
     let stopChecking = (): void => undefined;
@@ -149,10 +151,10 @@ export class LoopbackClient implements Client {
     this.#streams.add(queue);
     forget = whenAborted(signal, () => queue.close());
     try {
-      const served = await this.#access.open(type, { verb: 'watch', namespace });
+      const served = await this.#access.open(type, access);
       const selector = parseSelector(selectionQuery(options), served);
       const opening = served.storage.watch({ ...inNamespace(namespace), selector, after, sink: queue, signal: giving.signal });
-      const recheck = async (): Promise<void> => void (await this.#access.open(type, { verb: 'watch', namespace }));
+      const recheck = async (): Promise<void> => void (await this.#access.open(type, access));
       if (!giving.signal.aborted) stopChecking = keepChecking({ recheck, everyMs: defaultWatchOptions.recheckMs, onLost: (error) => queue.fail(error) });
       opening.then(
         (stream) => queue.follow(stream),

@@ -3,9 +3,12 @@ import { clusterRoleBindingType, clusterRoleType, rbacGroup, type ClusterRole, t
 import { ignoreNotFound, writeChanges } from '#pkg/runtime/index';
 
 type RoleObject = ClusterRole | ClusterRoleBinding;
+/** Of labels by which a role is part of others. */
+const aggregatePrefix = 'rbac.authorization.k8s.io/aggregate-to-';
+
 type RoleWriter = Pick<Client, 'create' | 'patch' | 'patchStatus' | 'delete'>;
 
-/** Its labels and owner are added to those that others gave it; all else of it is as it says. */
+/** Its labels and owner are added to those that others gave it, but for labels by which other roles take its rules in; all else of it is as it says. */
 export interface WantedRole {
   name: string;
   rules: PolicyRule[];
@@ -41,10 +44,14 @@ async function keep<T extends RoleObject>(client: RoleWriter, type: ResourceType
   const others = (present.metadata.ownerReferences ?? []).filter((each) => !ownerReferences.some((own) => isSameOwner(each, own)));
   const metadata = {
     ...present.metadata,
-    ...(labels === undefined ? {} : { labels: { ...present.metadata.labels, ...labels } }),
+    ...(labels === undefined && present.metadata.labels === undefined ? {} : { labels: { ...withoutAggregation(present.metadata.labels), ...labels } }),
     ...(ownerReferences.length === 0 ? {} : { ownerReferences: [...others, ...ownerReferences] }),
   };
   await writeChanges(client, type, present, { ...wanted, metadata });
+}
+
+function withoutAggregation(labels: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !key.startsWith(aggregatePrefix)));
 }
 
 function metadataOf({ name, labels, owner }: Omit<WantedRole, 'rules'>): ClusterRole['metadata'] {

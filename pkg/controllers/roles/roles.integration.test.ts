@@ -73,10 +73,11 @@ describe('roles of models', () => {
   });
 
   test('are put right where somebody changed or removed them, and keep what is of others', async () => {
-    await merge(clusterRoleType, view, { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': null, mine: 'x' }, annotations: { note: 'y' }, ownerReferences: null } });
+    await merge(clusterRoleType, view, { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': null, 'rbac.authorization.k8s.io/aggregate-to-admin': 'true', mine: 'x' }, annotations: { note: 'y' }, ownerReferences: null } });
     await becomes(view, viewRules);
     await eventually(async () => (await find(clusterRoleType, view))?.metadata.ownerReferences?.length === 1);
-    expect((await find(clusterRoleType, view))?.metadata).toMatchObject({ labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' }, annotations: { note: 'y' } });
+    const { labels, annotations } = (await find(clusterRoleType, view))!.metadata;
+    expect([labels, annotations]).toEqual([{ 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' }, { note: 'y' }]);
     await client.delete(clusterRoleType, keyOf(manage));
     await isThere(manage, true);
   });
@@ -128,6 +129,16 @@ describe('roles of plugins', () => {
     await eventually(async () => (await subjects()) === user);
   });
 
+  test('are part of no other role, though one that somebody prepared said so', async () => {
+    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true', mine: 'x' };
+    await client.create(clusterRoleType, { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'system:plugin:later', labels }, rules: [] });
+    await create('later', { permissions });
+    await becomes('system:plugin:later', [{ verbs: ['get', 'list'], apiGroups: ['todo.example.com'], resources: ['tasks'] }]);
+    expect((await find(clusterRoleType, 'system:plugin:later'))?.metadata.labels).toEqual({ mine: 'x' });
+    await client.delete(pluginType, keyOf('later'));
+    await eventually(async () => (await find(clusterRoleType, 'system:plugin:later')) === undefined);
+  });
+
   test('a binding of its name that gives another role is replaced', async () => {
     const binding = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata: { name: 'system:plugin:later' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole' as const, name: 'cluster-admin' }, subjects: [] };
     await client.create(clusterRoleBindingType, binding);
@@ -162,7 +173,9 @@ test('nothing is written where all is as it should be', async () => {
     return roles.filter(({ metadata }) => metadata.name !== 'system:plugin-impersonator').map(({ kind, metadata }) => [kind, metadata.name, metadata.resourceVersion]);
   };
   await defineThings(env, [bossType]);
-  await eventually(async () => (await rulesOf('bosss.owned.example.com:manage')) !== undefined && JSON.stringify(await rulesOf('sees-all')).includes('bosss'));
+  const has = async (role: string, verb: string): Promise<boolean> => ((await rulesOf(role)) ?? []).some(({ resources, verbs }) => resources?.includes('bosss') === true && verbs.includes(verb));
+  // All that aggregate them have what they will have.
+  await eventually(async () => (await has('sees-all', 'get')) && (await has('view', 'get')) && (await has('edit', 'create')) && (await has('admin', 'create')));
   const before = await versions();
   await stop();
   stop = runControllers(env.servers[1]!.client);

@@ -19,6 +19,8 @@ export interface MaxInFlight {
   maxWaitMs?: number;
   /** Which requests the limits above do not hold for, so that they work when nothing else does. Default: for all they do. */
   exemption?: (info: RequestInfo) => Exemption | undefined;
+  /** Throws what is refused, for whoever answers in words of their own, instead of answering it at once. */
+  throwsRefusals?: boolean;
   observer?: InFlightObserver;
 }
 
@@ -213,7 +215,7 @@ export class InFlightLimits {
     this.options.observer?.refused(by);
     const { error, body } = tooMany[by];
     const { accept } = context.request.headers;
-    if (accept !== undefined && /problem|yaml/.test(accept)) throw error;
+    if (this.options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
     await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
   }
 }

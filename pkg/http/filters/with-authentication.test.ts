@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { unionAuthenticator, type Attributes, type UserInfo } from '#pkg/identity/index';
+import type { Attributes, UserInfo } from '#pkg/identity/index';
 import { BearerAuthenticator } from '../bearer-authenticator.ts';
 import type { Filter, Handler } from '../request-context.ts';
 import { sendJson } from '../respond.ts';
@@ -30,7 +30,7 @@ async function start(filters: readonly Filter[], handler: Handler = ok): Promise
 describe('authentication', () => {
   const ada: UserInfo = { name: 'ada', uid: '1', groups: [] };
   const bearer = new BearerAuthenticator({ authenticateToken: async (token) => (token === 'good' ? ada : undefined) });
-  const filter = withAuthentication(unionAuthenticator(bearer), { isOpen: ({ path }) => path === '/livez' });
+  const filter = withAuthentication(bearer, { isOpen: ({ path }) => path === '/livez' });
 
   test.each([
     ['Bearer good', 200],

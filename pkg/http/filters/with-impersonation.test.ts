@@ -12,13 +12,16 @@ import { withLogging } from './with-logging.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
 
-const real: UserInfo = { name: 'ann', uid: '1', groups: ['staff', 'system:authenticated'], restriction: { roles: ['view'] } };
+const narrowed: UserInfo = { name: 'ann', uid: '1', groups: ['staff', 'system:authenticated'], restriction: { roles: ['view'] } };
 const authenticated = 'system:authenticated';
+/** Who asks. */
+let real: UserInfo;
 let asked: Attributes[];
 let server: TestServer;
 const denied = new Set<string>();
 
 beforeEach(async () => {
+  real = narrowed;
   asked = [];
   denied.clear();
   const authorizer = {
@@ -61,14 +64,26 @@ const allowed: { reason: string; headers: OutgoingHttpHeaders; user: object; ask
   { reason: 'a service account is a user', headers: { 'Impersonate-User': 'system:serviceaccount:default:x' }, user: { name: 'system:serviceaccount:default:x', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users system:serviceaccount:default:x'] },
   { reason: 'a name beyond ASCII', headers: { 'Impersonate-User': Buffer.from('björn').toString('latin1') }, user: { name: 'björn', uid: '', groups: [authenticated] }, asks: ['ann impersonate /users björn'] },
   { reason: 'a key of the prototype is a key', headers: { 'Impersonate-User': 'bob', 'Impersonate-Extra-__proto__': 'x' }, user: JSON.parse(`{"name":"bob","uid":"","groups":["${authenticated}"],"extra":{"__proto__":["x"]}}`) as object, asks: ['ann impersonate /users bob', 'ann impersonate authentication.k8s.io/userextras/__proto__ x'] },
-  { reason: 'nobody is named', headers: { 'X-Impersonate-User': 'bob' }, user: real, asks: [] },
+  { reason: 'nobody is named', headers: { 'X-Impersonate-User': 'bob' }, user: narrowed, asks: [] },
 ];
 
 test.each(allowed)('$reason', async ({ headers, user, asks }) => {
-  expect(await send(headers)).toEqual({ status: 200, body: user });
+  // What narrows the credential goes on to do so.
+  expect(await send(headers)).toEqual({ status: 200, body: { ...user, restriction: { roles: ['view'] } } });
   expect(questions()).toEqual(asks);
   // With what narrows the credential.
   expect(asked.every((attributes) => attributes.user === real)).toBe(true);
+});
+
+test.each<[string, string[] | undefined, string[], string[]]>([
+  ['of whoever is named', undefined, ['view', 'edit'], ['view', 'edit']],
+  ['of both: what both name', ['view', 'admin'], ['view', 'edit'], ['view']],
+  ['of both, and nothing in common', ['admin'], ['view'], []],
+])('restriction %s', async (_reason, own, told, left) => {
+  const { restriction: _restriction, ...whole } = narrowed;
+  real = own === undefined ? whole : { ...whole, restriction: { roles: own } };
+  const { status, body } = await send({ 'Impersonate-User': 'bob', 'Impersonate-Extra-Authentication.svc.run%2FRestricted-To-Roles': told });
+  expect([status, body['restriction']]).toEqual([200, { roles: left }]);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import { anonymousUser, systemAuthenticated, type Attributes, type Authorizer, type UserInfo } from '#pkg/identity/index';
+import { anonymousUser, restrictedBy, systemAuthenticated, withToldRestriction, type Attributes, type Authorizer, type UserInfo } from '#pkg/identity/index';
 import type { Filter } from '../request-context.ts';
 import { newForbiddenRequest } from './forbidden-request.ts';
 import { readImpersonation, type Impersonation } from './impersonation.ts';
@@ -8,8 +8,8 @@ const authenticationGroup = 'authentication.k8s.io';
 
 /**
  * Does a request as somebody else, whom its `Impersonate-` headers name: 403 unless the user may `impersonate` each of the user, uid, groups and extras,
- * and 400 where the headers cannot be read. From here on the context's user is who was named, with that user's permissions alone; `impersonator` is
- * who asked. To stand behind `withAuthentication`. The name of a service account is a user like any other.
+ * and 400 where the headers cannot be read. From here on the context's user is who was named, with that user's permissions alone, narrowed to
+ * what an extra names and to what narrows the credential of who asked; that is `impersonator`. To stand behind `withAuthentication`. The name of a service account is a user like any other.
  * Source: k8s.io/apiserver/pkg/endpoints/filters/impersonation.
  */
 export function withImpersonation(authorizer: Authorizer): Filter {
@@ -21,7 +21,7 @@ export function withImpersonation(authorizer: Authorizer): Filter {
         if (!allowed) throw newForbiddenRequest(attributes, reason);
       }
       context.impersonator = context.user;
-      context.user = userOf(impersonation);
+      context.user = restrictedBy(userOf(impersonation), context.user.restriction);
     }
     await next(context);
   };
@@ -39,5 +39,5 @@ function* questions(user: UserInfo, { user: name, uid, groups, extra }: Imperson
 function userOf({ user: name, uid, groups, extra }: Impersonation): UserInfo {
   const isTold = groups.includes(systemUnauthenticated) || (name !== anonymousUser.name && groups.includes(systemAuthenticated));
   const implied = name === anonymousUser.name ? systemUnauthenticated : systemAuthenticated;
-  return { name, uid, groups: isTold ? groups : [...groups, implied], ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }) };
+  return withToldRestriction({ name, uid, groups: isTold ? groups : [...groups, implied], ...(extra.size === 0 ? {} : { extra: Object.fromEntries(extra) }) });
 }

@@ -80,10 +80,23 @@ function readForwarded(path: string, bytes: Buffer): EndpointCall | undefined {
 
 function readUser(value: JsonValue | undefined): UserInfo | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { name, uid, groups } = value;
-  if (typeof name !== 'string' || typeof uid !== 'string' || !Array.isArray(groups)) return undefined;
-  const texts = groups.filter((group): group is string => typeof group === 'string');
-  return texts.length === groups.length ? { name, uid, groups: texts } : undefined;
+  const { name, uid, groups, extra, restriction } = value;
+  if (typeof name !== 'string' || typeof uid !== 'string' || !isTexts(groups)) return undefined;
+  const user: UserInfo = { name, uid, groups };
+  if (extra !== undefined) {
+    if (!isJsonObject(extra) || !Object.values(extra).every(isTexts)) return undefined;
+    user.extra = extra as Record<string, string[]>;
+  }
+  // What cannot be read as a restriction must not be taken for none.
+  if (restriction !== undefined) {
+    if (!isJsonObject(restriction) || !isTexts(restriction['roles'])) return undefined;
+    user.restriction = { roles: restriction['roles'] };
+  }
+  return user;
+}
+
+function isTexts(value: JsonValue | undefined): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
 export function isTextMap(value: JsonValue | undefined): value is JsonObject & Record<string, string> {

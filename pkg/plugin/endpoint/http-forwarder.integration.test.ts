@@ -132,6 +132,17 @@ describe('what is captured', () => {
     expect(test1.host.calls).toMatchObject([{ operationId: 'find', user: { name: 'admin' }, body: Buffer.from('{"a":1}') }]);
   });
 
+  test('carries what narrows who asks, and what else is known of them; what is neither is 400', async () => {
+    test1.host.handlers.set('lost.find', () => Promise.resolve(ok));
+    const bodyOf = (more: object): Buffer => Buffer.from(`${JSON.stringify({ endpoint: `POST ${path}`, params: {}, query: '', requestId: 'r', user: { name: 'a', uid: 'u', groups: ['g'], ...more } })}\n`);
+    const sent = async (body: Buffer): Promise<number> => (await replay(find, { signature: test1.mounts[0]!.identity.sign({ host: test1.hostUrl, target: `POST ${find}`, body }), body })).status;
+    const more = { extra: { 'example.com/team': ['x', 'y'] }, restriction: { roles: ['view'] } };
+    expect(await sent(bodyOf(more))).toBe(200);
+    expect(test1.host.calls.map(({ user }) => user)).toEqual([{ name: 'a', uid: 'u', groups: ['g'], ...more }]);
+    for (const wrong of [{ restriction: null }, { restriction: {} }, { restriction: { roles: [1] } }, { restriction: ['view'] }, { extra: [] }, { extra: { a: 'b' } }, { extra: { a: [1] } }]) expect(await sent(bodyOf(wrong))).toBe(400);
+    expect(test1.host.calls).toHaveLength(1);
+  });
+
   test.each<[string, Record<string, string>]>([
     ['nothing', {}],
     ['a token', { authorization: 'Bearer x' }],

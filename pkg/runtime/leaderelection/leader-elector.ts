@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStatusError, type Fence, type Reader, type Stored, type Writer } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
-import { leaseType, type Lease, type LeaseSpec } from './lease.ts';
+import { leaseType, longestLeaseSeconds, type Lease, type LeaseSpec } from './lease.ts';
 
 export interface LeaderElectorOptions {
   client: Reader & Writer;
@@ -27,7 +27,7 @@ export interface Leadership {
 
 /**
  * Lets one of many lead, by a Lease. No clock is compared with another's: a lease is free when this process has seen it unchanged for as
- * long as it lasts. Between losing the lease and noticing it a leader may still write: the fence makes those writes fail.
+ * long as it lasts, or for ten minutes, whatever it says. Between losing the lease and noticing it a leader may still write: the fence makes those writes fail.
  * Source: client-go, `tools/leaderelection`.
  */
 export class LeaderElector {
@@ -94,7 +94,7 @@ export class LeaderElector {
     }
     if (this.#seen?.lease.metadata.resourceVersion !== found.metadata.resourceVersion) this.#seen = { lease: found, since: performance.now() };
     const { holderIdentity = '', leaseDurationSeconds = 0, leaseTransitions = 0 } = found.spec ?? {};
-    const isFree = holderIdentity === '' || performance.now() - this.#seen.since >= leaseDurationSeconds * 1000;
+    const isFree = holderIdentity === '' || performance.now() - this.#seen.since >= Math.min(leaseDurationSeconds, longestLeaseSeconds) * 1000;
     if (!isFree && holderIdentity !== identity) return undefined;
     // Each turn has a number of its own, even if the same process leads again.
     return this.#written(client.update(leaseType, { ...found, spec: { ...this.#claim(), leaseTransitions: leaseTransitions + 1 } }, { signal }));

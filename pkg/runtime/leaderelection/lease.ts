@@ -12,6 +12,9 @@ export interface LeaseSpec {
   leaseTransitions?: number;
 }
 
+/** No lease is believed to last longer, so that none that somebody wrote by mistake or in malice holds for ever. */
+export const longestLeaseSeconds = 600;
+
 export type Lease = ApiObject<LeaseSpec>;
 
 export const leaseType: ResourceType<Lease> = {

@@ -34,7 +34,7 @@ export interface PageTest extends AccessTest {
 }
 
 /** On the content platform: everybody holds the first two. */
-const roles = { clusterRoles: () => ['view', 'edit', 'admin'], hasRole: (_user: unknown, role: string) => role !== 'admin' };
+const roles = { rolesOf: () => ['view', 'edit', 'system:basic-user'], hasRole: (_user: unknown, role: string) => role !== 'admin' };
 
 /** The real parts behind the pages, with passwords that cost little. */
 export async function startPageTest({ trustedProxies = [] }: { trustedProxies?: readonly string[] } = {}): Promise<PageTest> {

@@ -1,7 +1,6 @@
-import { readSettings } from '../../access-keys/access-key-operations.ts';
-import { maxAccessKeys, type AccessKey, type AccessKeys, type KeyOwner } from '../../access-keys/access-keys.ts';
+import { ownerOf, readSettings } from '../../access-keys/access-key-operations.ts';
+import { maxAccessKeys, type AccessKey, type AccessKeys } from '../../access-keys/access-keys.ts';
 import { anyAddress } from '../../access-keys/ip-group.ts';
-import { actorOf } from '../../audit/audit.ts';
 import { newFieldErrors, newNotFound } from '../../http/access-error.ts';
 import type { Answer, Call, Operation } from '../../http/operation.ts';
 import { field } from '../form-fields.ts';
@@ -59,10 +58,6 @@ export function accessKeyPages(keys: Pick<AccessKeys, 'list' | 'create' | 'updat
     settingsOperation({ method: 'POST', path, operationId: 'postAccessKeysPage', handle: create }),
     settingsOperation({ method: 'POST', path: `${path}{id}/`, page: path, operationId: 'postAccessKeyPage', handle: change }),
   ];
-}
-
-function ownerOf(call: Call): KeyOwner {
-  return { ...actorOf(call), actor: { id: call.caller.id, username: call.caller.username } };
 }
 
 function newKeyForm(call: Call, { outcome: { problems }, ipGroup }: { outcome: PageOutcome; ipGroup: string }): Html {

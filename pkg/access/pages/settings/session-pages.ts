@@ -1,8 +1,8 @@
 import { actorOf } from '../../audit/audit.ts';
 import { newNotFound } from '../../http/access-error.ts';
 import type { Answer, Call, Operation } from '../../http/operation.ts';
+import { endSession, type EndSessionParts } from '../../sessions/end-session.ts';
 import type { SessionRow, Sessions } from '../../sessions/sessions.ts';
-import { endSession, type EndSessionParts } from '../end-session.ts';
 import { html, type Html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../refusal.ts';

@@ -1,10 +1,11 @@
-import { groupResource, newNotFound, runInTurns, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
+import { groupResource, newForbidden, newNotFound, runInTurns, type JsonObject, type Model, type StatusCause } from '#pkg/apimachinery/index';
 import { clusterRoleModel, defaultRoleBinding, roleModel, validateRoleBinding, type PolicyRule, type RoleRef } from '#pkg/apis/index';
 import type { WriteContext } from '../../registry/served-resource.ts';
 import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { mayExceed, refuseMissing, type EscalationSubject } from './escalation-check.ts';
+import { isPluginRole } from './platform-roles.ts';
 
 export interface RoleBindingStrategyOptions {
   roles: RoleIndex;
@@ -14,7 +15,8 @@ export interface RoleBindingStrategyOptions {
 }
 
 /**
- * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may `bind` the role.
+ * RoleBindings and ClusterRoleBindings: who writes one holds all the rules of its role where they are given, or may `bind` the role. A role that is not
+ * there, and those of plugins, whose rules change with them, take `bind`.
  * Source: k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased.
  */
 export class RoleBindingStrategy implements Strategy {
@@ -41,6 +43,7 @@ export class RoleBindingStrategy implements Strategy {
     const refModel = ref.kind === 'Role' ? roleModel : clusterRoleModel;
     if (mayExceed(roles, 'bind', { user, namespace, name: ref.name, resource: refModel.names.plural })) return [];
     const subject: EscalationSubject = { user, resource: groupResource(model), namespace, name, signal };
+    if (ref.kind === 'ClusterRole' && isPluginRole(ref.name)) throw newForbidden(subject.resource, name, `what ${JSON.stringify(ref.name)} allows changes with plugins: giving it needs the right to bind it`);
     const missing = await this.#missing(ref, subject);
     if (missing === undefined) throw newNotFound(groupResource(refModel), ref.name);
     refuseMissing(missing, subject);

@@ -5,10 +5,11 @@ import type { JsonApiObject, Strategy } from '../../registry/strategy.ts';
 import { equalJson } from '../../schema/json-value.ts';
 import type { RoleIndex } from '../role-index.ts';
 import { checkHeld, mayExceed, type EscalationSubject } from './escalation-check.ts';
+import { isPlatformRole } from './platform-roles.ts';
 
 /**
  * Roles and ClusterRoles: who writes one holds all of its rules, or may `escalate` it; an aggregation rule, which may gather anything, takes all rights
- * there are. What changes nothing about what the role allows is let through.
+ * there are. What changes nothing about what the role allows is let through. ClusterRoles that the platform writes take the right to `escalate` them.
  * Source: k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased.
  */
 export class RoleStrategy implements Strategy {
@@ -21,12 +22,15 @@ export class RoleStrategy implements Strategy {
   }
 
   async validate(object: JsonApiObject, old: JsonApiObject | undefined, { user, signal }: WriteContext): Promise<StatusCause[]> {
-    const causes = validateRole(object, { namespaced: this.#model.scope === 'Namespaced' });
-    if (causes.length > 0 || (old !== undefined && equalJson(whatCounts(object), whatCounts(old)))) return causes;
+    const namespaced = this.#model.scope === 'Namespaced';
     const { name, namespace = '' } = object.metadata;
+    const isPlatforms = !namespaced && isPlatformRole(name);
+    const causes = validateRole(object, { namespaced });
+    if (causes.length > 0 || (!isPlatforms && old !== undefined && equalJson(whatCounts(object, namespaced), whatCounts(old, namespaced)))) return causes;
     const subject: EscalationSubject = { user, resource: groupResource(this.#model), namespace, name, signal };
     // What is made has no name yet, as far as permissions go.
     if (mayExceed(this.#roles, 'escalate', { user, namespace, name: old === undefined ? '' : name, resource: this.#model.names.plural })) return [];
+    if (isPlatforms) throw newForbidden(subject.resource, name, 'it is a role that the platform writes: writing it needs the right to escalate it');
     await checkHeld(this.#roles, rulesOf(object), subject);
     if (aggregates(object) || (old !== undefined && aggregates(old))) this.#checkFullAuthority(subject);
     return [];
@@ -37,9 +41,9 @@ export class RoleStrategy implements Strategy {
   }
 }
 
-/** By its labels others may take it in. */
-function whatCounts({ metadata, rules = [], aggregationRule = null }: JsonApiObject): JsonObject {
-  return { rules, aggregationRule, labels: metadata.labels ?? {} };
+/** By its labels others may take in a ClusterRole. */
+function whatCounts({ metadata, rules = [], aggregationRule = null }: JsonApiObject, namespaced: boolean): JsonObject {
+  return { rules, aggregationRule, labels: namespaced ? {} : (metadata.labels ?? {}) };
 }
 
 function rulesOf({ rules }: JsonApiObject): PolicyRule[] {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '#pkg/apimachinery/index';
-import type { Authorizer, TokenAuthenticator, UserInfo } from '#pkg/identity/index';
+import { restrictionKey, withToldRestriction, type Authorizer, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
 import type { RoleIndex } from '../role-index.ts';
 
 /** What answers reviews. */
@@ -23,9 +23,6 @@ export interface Review {
 /** Tells the status of a review. @throws StatusError */
 export type Reviewer = (review: Review) => Promise<JsonObject>;
 
-/** In `extra` of a user: the ClusterRoles that a credential is narrowed to. Who passes a user on passes it on too, so that nothing is allowed elsewhere that is not here. */
-const restrictionKey = 'authentication.svc.run/restricted-to-roles';
-
 /** A user as the API tells of one. Source: authentication.k8s.io/v1 UserInfo. */
 export function userStatus({ name, uid, groups, extra = {}, restriction }: UserInfo): JsonObject {
   const all = { ...extra, ...(restriction === undefined ? {} : { [restrictionKey]: restriction.roles }) };
@@ -35,6 +32,5 @@ export function userStatus({ name, uid, groups, extra = {}, restriction }: UserI
 
 /** The way back, of what a SubjectAccessReview says of a user. */
 export function userOf({ user = '', uid = '', groups = [], extra = {} }: { user?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> }): UserInfo {
-  const roles = Object.hasOwn(extra, restrictionKey) ? extra[restrictionKey] : undefined;
-  return { name: user, uid, groups, extra, ...(roles === undefined ? {} : { restriction: { roles } }) };
+  return withToldRestriction({ name: user, uid, groups, extra });
 }

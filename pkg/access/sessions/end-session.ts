@@ -1,7 +1,7 @@
 import type { AccessDatabase } from '../access-database.ts';
 import { actorOf, type Audit } from '../audit/audit.ts';
 import type { Call } from '../http/operation.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { Sessions } from './sessions.ts';
 
 export interface EndSessionParts {
   sessions: Pick<Sessions, 'end'>;

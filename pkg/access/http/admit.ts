@@ -1,0 +1,30 @@
+import type { Caller } from '../principals/caller.ts';
+import type { Throttle } from '../throttle/throttle.ts';
+import { isAccessError, newThrottled } from './access-error.ts';
+import type { AccessRequest } from './access-request.ts';
+import { authenticate, type AuthenticationParts } from './authenticate.ts';
+
+export interface AdmissionParts extends AuthenticationParts {
+  throttle: Throttle;
+}
+
+/** Who asks, as `authenticate` has it, counted: users by themselves, others by address, wrong credentials too. Throws 401 as that does, and 429. */
+export async function admit(request: AccessRequest, { throttle, ...authentication }: AdmissionParts): Promise<Caller | undefined> {
+  let caller: Caller | undefined;
+  try {
+    caller = await authenticate(request, authentication);
+    // The log names them, also where they ask too often.
+    if (caller !== undefined) request.context.user = { name: caller.username, uid: caller.id, groups: [] };
+  } catch (error) {
+    // Guessing has its limit too.
+    if (isAccessError(error) && error.status === 401) await count(throttle, `ip:${request.address}`);
+    throw error;
+  }
+  await count(throttle, caller === undefined ? `ip:${request.address}` : `user:${caller.id}`);
+  return caller;
+}
+
+async function count(throttle: Throttle, key: string): Promise<void> {
+  const retryAfterSeconds = await throttle.take(key);
+  if (retryAfterSeconds !== undefined) throw newThrottled(retryAfterSeconds);
+}
