@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz plans holds seeds churn whole clean
+.PHONY: help run build lint test verify bench faults fuzz matrix plans holds seeds churn whole clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -25,8 +25,14 @@ bench: build ## ratios against bare servers and plain SQL, one run (ARGS='--quic
 faults: build ## break everything under load and hold the histories to the log (ARGS='--seed=7', '--hours=1', '--list')
 	node --import tsx hack/faults/main.ts $(ARGS)
 
-fuzz: build ## hostile requests by the hundred thousand (ARGS='--seconds=600', '--seed=7')
+fuzz: build ## hostile requests by the hundred thousand, to both services (ARGS='--seconds=600', '--seed=7', '--service=access')
 	node --import tsx hack/fuzz/main.ts $(ARGS)
+
+matrix: build ## who may do what: everybody, with every credential, on every route, against the contract (ARGS='--cells=100000', '--seed=7')
+	node --import tsx hack/matrix/main.ts $(ARGS)
+
+timing: build ## do times tell why a login or a signature was refused? (ARGS='--logins=1000')
+	node --import tsx hack/timing/main.ts $(ARGS)
 
 holds: build ## how long the worst inputs hold the event loop
 	node --import tsx hack/holds/main.ts $(ARGS)

@@ -1,0 +1,111 @@
+import type { Random } from '../../fuzz/random.ts';
+import { judgeAccess, type AccessOperation } from '../model/access-model.ts';
+import { identifyOnAccess, type Identity } from '../model/credential.ts';
+import type { OrgChoice } from '../model/org-choice.ts';
+import { defaultOrgId, rootOrgId, type Person } from '../model/person.ts';
+import type { Verdict } from '../model/verdict.ts';
+import type { Facts } from '../world/facts.ts';
+import type { MatrixRequest } from '../wire/matrix-request.ts';
+import type { Making } from '../world/throwaways.ts';
+import { addCookie, type Wallet } from '../wire/wallet.ts';
+import type { AccessRoute } from './access-routes.ts';
+import type { Cell } from './cell.ts';
+import { somebody } from './sample.ts';
+
+export interface AccessCells {
+  readonly facts: Facts;
+  readonly wallet: Wallet;
+  readonly routes: readonly AccessRoute[];
+  /** `<method> <path>` of operations that the served document gives an organization. */
+  readonly inOrganization: ReadonlySet<string>;
+}
+
+/** Of what is read; answered as GET, without the body. */
+const headShare = 0.06;
+
+/** The cell of a number: routes in turn, all else by chance. */
+export function accessCell(number: number, random: Random, { facts, wallet, routes, inOrganization }: AccessCells): Cell {
+  const route = routes[number % routes.length]!;
+  const choice = organization(random, facts);
+  const operation: AccessOperation = { ...route, isInOrganization: isAboutSelected(route, choice) && inOrganization.has(`${route.method} ${route.path}`) };
+  // A form needs a body to be in.
+  const { person, another, credential } = somebody(random, facts.people, wallet, ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined));
+  const judged = judgeAccess({ operation, credential, person, another, choice, orgs: facts.orgNames });
+  const identity = identifyOnAccess(credential, person, another);
+  const verdict = route.isNowhere === true ? nowhere(route, judged, identity === 'authentication_failed') : route.isPage === true ? onPage(judged, identity) : judged;
+  const isBare = random.chance(0.2);
+  const isHead = route.method === 'GET' && random.chance(headShare);
+  return {
+    number,
+    credential: credential.name,
+    facts: { route: `${isHead ? 'HEAD' : route.method} ${route.path} ${route.id ?? ''}`.trim(), person: describe(person), organization: choice.name, ...(credential.session?.another === true ? { another: another.username } : {}) },
+    verdict: isHead ? { allowed: verdict.allowed, status: verdict.status, why: verdict.why } : verdict,
+    ...(route.id?.startsWith('new ') === true ? { makes: { what: route.id.slice(4) as Making['what'], userId: facts.userIds.get(person.username)! } } : {}),
+    request: (origins, made) => {
+      const path = route.path.replace('{id}', () => made ?? idOf(route.id, person, facts));
+      const request: MatrixRequest = { server: 'access', method: isHead ? 'HEAD' : route.method, target: isBare ? path.replace(/\/$/, '') : path, headers: { Accept: 'application/json', ...route.headers } };
+      if (route.body !== undefined) {
+        request.body = JSON.stringify(route.body);
+        request.headers['Content-Type'] = 'application/json';
+      }
+      const chosen = withOrganization(request, choice);
+      wallet.present(credential, chosen, { person, another, origin: origins.access });
+      return chosen;
+    },
+  };
+}
+
+export function describe({ username, systemRoles, orgRoles, groups, isAlive }: Person): string {
+  const inOrgs = Object.entries(orgRoles).map(([org, roles]) => `${org}: ${roles.join(' ')}`);
+  return [username, ...(isAlive ? [] : ['disabled or expired']), ...systemRoles, ...inOrgs, ...groups].join(', ');
+}
+
+/** Unless the request itself says of which organization it is, or lists those of all where none is chosen. */
+function isAboutSelected({ namesOrganization, listsOfAll }: AccessRoute, { oid, header, cookie }: OrgChoice): boolean {
+  return namesOrganization !== true && (listsOfAll !== true || (oid ?? header ?? cookie) !== undefined);
+}
+
+/** Where there is no operation, the refusals on the way to it may come first or not at all; a header that is not good always does. */
+function nowhere({ judge }: AccessRoute, judged: Verdict, isHeaderWrong: boolean): Verdict {
+  if (isHeaderWrong) return judged;
+  const { status, why } = judge({ username: '', systemRoles: [], orgRoles: {}, groups: [], isAlive: true }, '');
+  return { allowed: false, status: [...new Set([...judged.status, ...status])], why };
+}
+
+/** Pages are for sessions: who has none is shown the way to the login. Refusals are pages too. */
+function onPage({ allowed, status, why }: Verdict, identity: Identity): Verdict {
+  const isShownTheWay = identity === 'anonymous' || (typeof identity === 'object' && identity.via === 'header');
+  return isShownTheWay ? { allowed: false, why: 'no session', status: [303] } : { allowed, why, status };
+}
+
+function idOf(id: string | undefined, person: Person, { userIds, accessKeys }: Facts): string {
+  if (id === 'own user') return userIds.get(person.username)!;
+  return id === 'own key' ? accessKeys.get(person.username)! : (id ?? '');
+}
+
+function organization(random: Random, { orgs: { a, b, empty } }: Facts): OrgChoice {
+  const one = (): string => random.pick([a, a, b, b, empty, rootOrgId, defaultOrgId, 'ROOT', 'default', 'matrix-a', 'Matrix-B', '22222222-2222-4222-8222-222222222222', 'no such organization', a.slice(1), `${a}0`]);
+  return random.one<OrgChoice>(
+    () => ({ name: 'none' }),
+    () => named('X-SVC-ORG', { header: one() }),
+    () => named('X-SVC-ORG', { header: one() }),
+    () => named('oid', { oid: one() }),
+    () => named('cookie', { cookie: one() }),
+    () => named('oid before the header', { oid: one(), header: one() }),
+    () => named('the header before the cookie', { header: one(), cookie: one() }),
+    () => named('two in one header', { header: `${one()}, ${one()}` }),
+    () => named('the header twice', { header: [one(), one()] }),
+    () => named('oid twice', { oid: [one(), one()] }),
+  );
+}
+
+function named(name: string, choice: Omit<OrgChoice, 'name'>): OrgChoice {
+  return { name: `${name} ${JSON.stringify(choice)}`, ...choice };
+}
+
+function withOrganization(request: MatrixRequest, { oid, header, cookie }: OrgChoice): MatrixRequest {
+  const search = oid === undefined ? '' : `?${[oid].flat().map((each) => `oid=${encodeURIComponent(each)}`).join('&')}`;
+  const chosen = { ...request, target: `${request.target}${search}`, headers: { ...request.headers, ...(header === undefined ? {} : { 'X-SVC-ORG': header }) } };
+  if (cookie !== undefined) addCookie(chosen, `X-SVC-ORG=${encodeURIComponent(cookie)}`);
+  return chosen;
+}

@@ -1,0 +1,97 @@
+import pg from 'pg';
+import { Random } from '../fuzz/random.ts';
+import { accessCell, type AccessCells } from './cells/access-cells.ts';
+import { accessRoutes } from './cells/access-routes.ts';
+import type { Cell } from './cells/cell.ts';
+import { platformCell, type PlatformCells } from './cells/platform-cells.ts';
+import { platformRoutes } from './cells/platform-routes.ts';
+import { readDocument } from './cells/served-document.ts';
+import { badCredentials, goodCredentials } from './model/credentials.ts';
+import { MatrixReport } from './report.ts';
+import { runCells } from './run-cells.ts';
+import { MatrixClient } from './wire/matrix-client.ts';
+import { MatrixServers, type MatrixServersOptions } from './world/matrix-servers.ts';
+import { prepareWorld } from './world/prepare-world.ts';
+import { Throwaways } from './world/throwaways.ts';
+
+export interface MatrixRunOptions extends MatrixServersOptions {
+  readonly seed: string;
+  readonly concurrency: number;
+  /** See WorldOptions. */
+  readonly chance: number;
+  readonly privateTokens: number;
+}
+
+/** Servers, a world of the seed's on them, and all the cells that there can be in it. */
+export class MatrixRun {
+  readonly report: MatrixReport;
+  /** Of the database behind the servers. */
+  readonly pool: pg.Pool;
+  readonly #options: MatrixRunOptions;
+  readonly #servers: MatrixServers;
+  readonly #client: MatrixClient;
+  readonly #access: AccessCells;
+  readonly #platform: PlatformCells;
+  readonly #credentials = new Set<string>();
+
+  /** Rejects where the servers do not start, or do not take what the world is made of. */
+  static async start(options: MatrixRunOptions): Promise<MatrixRun> {
+    const { seed, concurrency, chance, privateTokens, hasPlugin } = options;
+    const servers = await MatrixServers.start(options);
+    const client = new MatrixClient(servers.origins, concurrency);
+    const pool = new pg.Pool({ connectionString: options.databaseUrl, max: 4 });
+    try {
+      const world = await prepareWorld({ servers, client, pool, random: new Random(`${seed} world`), chance, privateTokens, hasPlugin });
+      const routes = accessRoutes(world.facts);
+      const { inOrganization, problems } = readDocument(await (await fetch(`${servers.origins.access}/api/openapi.json`)).json(), routes);
+      const run = new MatrixRun({ options, servers, client, pool, access: { ...world, routes, inOrganization }, platform: { ...world, routes: platformRoutes(world.facts) } });
+      for (const problem of problems) run.report.problem('the served document', problem);
+      return run;
+    } catch (error) {
+      await close({ servers, client, pool });
+      throw error;
+    }
+  }
+
+  private constructor({ options, servers, client, pool, access, platform }: { options: MatrixRunOptions; servers: MatrixServers; client: MatrixClient; pool: pg.Pool; access: AccessCells; platform: PlatformCells }) {
+    this.#options = options;
+    this.#servers = servers;
+    this.#client = client;
+    this.pool = pool;
+    this.#access = access;
+    this.#platform = platform;
+    this.report = new MatrixReport(servers.origins);
+  }
+
+  /** Sends the cells of these numbers and adds what comes of them to the report. */
+  async send(from: number, to: number): Promise<void> {
+    const { report } = this;
+    await runCells(this.#cells(from, to), { client: this.#client, report, concurrency: this.#options.concurrency, throwaways: new Throwaways(this.pool, this.#access.facts.orgs.a) });
+    for (const line of this.#servers.errors.splice(0)) report.problem('a server logged an error', line);
+  }
+
+  /** Credentials that no cell has tried. */
+  get untried(): string[] {
+    return [...goodCredentials, ...badCredentials].map(({ name }) => name).filter((name) => !this.#credentials.has(name));
+  }
+
+  stop(): Promise<void> {
+    return close({ servers: this.#servers, client: this.#client, pool: this.pool });
+  }
+
+  *#cells(from: number, to: number): Generator<Cell, undefined> {
+    for (let number = from; number < to; number += 1) {
+      const random = new Random(`${this.#options.seed} ${number}`);
+      // Even ones are the access service's, so that the routes of each come in turn.
+      const cell = number % 2 === 0 ? accessCell(number / 2, random, this.#access) : platformCell((number - 1) / 2, random, this.#platform);
+      this.#credentials.add(cell.credential);
+      yield { ...cell, number };
+    }
+  }
+}
+
+async function close({ servers, client, pool }: { servers: MatrixServers; client: MatrixClient; pool: pg.Pool }): Promise<void> {
+  client.close();
+  await pool.end();
+  await servers.stop();
+}

@@ -1,0 +1,60 @@
+import { identifyOnAccess, type Credential } from './credential.ts';
+import { choose, type OrgChoice, type OrgNames } from './org-choice.ts';
+import type { Person } from './person.ts';
+import { allow, refuse, type Verdict } from './verdict.ts';
+
+/** What somebody who has got in may do by their roles in the selected organization (undefined where the operation is about none). */
+export type Rule = (person: Person, org: string) => Verdict;
+
+/** One request to the access service, but for who sends it and in which organization. */
+export interface AccessOperation {
+  readonly method: string;
+  /** As the served document has it; `{id}` is any identifier. */
+  readonly path: string;
+  /** Open to anybody, whatever stale session they carry. */
+  readonly isOpen?: true;
+  /** Is it about the selected one? As the served document says, unless the body names another. */
+  readonly isInOrganization: boolean;
+  /** The login: contract, "whatever valid session or header came along". */
+  readonly ignoresSession?: true;
+  readonly judge: Rule;
+}
+
+export interface AccessQuestion {
+  readonly operation: AccessOperation;
+  readonly credential: Credential;
+  readonly person: Person;
+  /** Whose session goes along where it is not the person's. */
+  readonly another: Person;
+  readonly choice: OrgChoice;
+  readonly orgs: OrgNames;
+}
+
+const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** What the access service must answer: contract access-api.md, sections 2, 3 and 5. */
+export function judgeAccess({ operation, credential, person, another, choice, orgs }: AccessQuestion): Verdict {
+  const identity = identifyOnAccess(credential, person, another);
+  if (identity === 'not_authenticated' || identity === 'authentication_failed') return refuse(401, 'a header that is not good, even where nothing is needed', credential.header?.fault === 'sent twice' ? undefined : identity);
+  if (identity === 'anonymous' && operation.isOpen !== true) return refuse(401, 'nobody', 'not_authenticated');
+  const { session } = credential;
+  if (identity !== 'anonymous' && identity.via === 'session' && !safeMethods.has(operation.method) && operation.ignoresSession !== true && session?.csrf !== 'header' && session?.csrf !== 'form') {
+    return refuse(403, 'a session without its CSRF token', 'csrf_failed');
+  }
+  const caller = identity === 'anonymous' ? nobody : identity.person;
+  const org = operation.isInOrganization ? choose(choice, caller, orgs) : '';
+  return typeof org === 'string' ? operation.judge(caller, org) : alsoRefusedOtherwise(org, operation, caller);
+}
+
+/** Where the role would not do in any organization, the contract does not say which of the two is told. */
+function alsoRefusedOtherwise(verdict: Verdict, operation: AccessOperation, caller: Person): Verdict {
+  const byRole = operation.judge(caller, '');
+  return byRole.allowed || byRole.status.every((status) => verdict.status.includes(status)) ? verdict : refuse([...verdict.status, ...byRole.status], verdict.why);
+}
+
+const nobody: Person = { username: '', systemRoles: [], orgRoles: {}, groups: [], isAlive: false };
+
+/** An allowed request and its statuses, or 403 `permission_denied`. */
+export function permit(may: boolean, status: readonly number[], why: string): Verdict {
+  return may ? allow(status, why) : refuse(403, why, 'permission_denied');
+}

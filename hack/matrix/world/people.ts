@@ -1,0 +1,45 @@
+import type { Random } from '../../fuzz/random.ts';
+import { defaultOrgId, type OrgRole, type Person, type SystemRole } from '../model/person.ts';
+
+/** Groups on the content platform that people may be in, and that roles are given to. */
+export const customGroups = ['matrix-red', 'matrix-blue'];
+/** Whose credentials of every kind are spoilt in every way: somebody to whom a door that opens wrongly opens far. */
+export const spoilt = 'spoilt';
+export const changed = 'changed';
+
+type Sketch = [username: string, systemRoles: readonly SystemRole[], orgRoles: Readonly<Record<string, readonly OrgRole[]>>, groups?: readonly string[]];
+
+/** Every role alone, the combinations that are easily confused, and `chance` more as it comes. */
+export function inventPeople(random: Random, { a, b }: { a: string; b: string }, chance: number): Person[] {
+  const sketches: Sketch[] = [
+    ['root', ['SystemAdmin'], {}],
+    ['auditor', ['SystemAuditor'], {}],
+    ['plain', [], {}],
+    ['admin-a', [], { [a]: ['OrgAdmin'] }],
+    ['auditor-a', [], { [a]: ['OrgAuditor'] }],
+    ['user-a', [], { [a]: ['OrgUser'] }],
+    ['admin-b', [], { [b]: ['OrgAdmin'] }],
+    ['admin-default', [], { [defaultOrgId]: ['OrgAdmin'] }],
+    ['user-default', [], { [defaultOrgId]: ['OrgUser'] }, ['matrix-red']],
+    ['admin-a-user-b', [], { [a]: ['OrgAdmin'], [b]: ['OrgUser'] }],
+    ['auditor-a-admin-default', [], { [a]: ['OrgAuditor'], [defaultOrgId]: ['OrgAdmin'] }, ['matrix-blue']],
+    ['auditor-and-admin-a', ['SystemAuditor'], { [a]: ['OrgAdmin'] }],
+    [spoilt, ['SystemAdmin'], {}],
+    [changed, ['SystemAdmin'], {}],
+    ['disabled-root', ['SystemAdmin'], {}],
+    ['expired-root', ['SystemAdmin'], {}],
+    ['disabled-admin-a', [], { [a]: ['OrgAdmin'] }],
+    ...Array.from({ length: chance }, (_, i): Sketch => [`somebody-${i}`, random.chance(0.1) ? [random.pick(['SystemAdmin', 'SystemAuditor'] as const)] : [], randomOrgRoles(random, [a, b, defaultOrgId]), customGroups.filter(() => random.chance(0.3))]),
+  ];
+  return sketches.map(([username, systemRoles, orgRoles, groups = []]) => ({ username, systemRoles: ['SystemUser', ...systemRoles], orgRoles, groups, isAlive: !/^(?:disabled|expired)-/.test(username) }));
+}
+
+export function inventTargets({ a, b }: { a: string; b: string }): { inA: Person; inB: Person } {
+  const member = (username: string, org: string): Person => ({ username, systemRoles: ['SystemUser'], orgRoles: { [org]: ['OrgUser'] }, groups: [], isAlive: true });
+  return { inA: member('target-a', a), inB: member('target-b', b) };
+}
+
+function randomOrgRoles(random: Random, orgs: readonly string[]): Record<string, readonly OrgRole[]> {
+  const roles = (): OrgRole[] => (['OrgAdmin', 'OrgAuditor', 'OrgUser'] as const).filter(() => random.chance(0.3));
+  return Object.fromEntries(orgs.map((org) => [org, roles()] as const).filter(([, held]) => held.length > 0));
+}
