@@ -2,14 +2,14 @@ import type { Area, FuzzCase } from './fuzz-case.ts';
 import { Random } from './random.ts';
 import type { World } from './world.ts';
 
-export interface CaseSource {
+export interface CaseSource<W = World> {
   seed: string;
-  areas: readonly Area[];
-  world: World;
+  areas: readonly Area<W>[];
+  world: W;
 }
 
 /** The case of a number: the same for the same seed, areas and world, whatever ran before. */
-export function caseAt(number: number, { seed, areas, world }: CaseSource): FuzzCase {
+export function caseAt<W>(number: number, { seed, areas, world }: CaseSource<W>): FuzzCase {
   const random = new Random(`${seed}/${number}`);
   const sum = areas.reduce((total, { weight }) => total + weight, 0);
   let point = random.fraction() * sum;

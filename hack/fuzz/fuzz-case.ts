@@ -10,6 +10,8 @@ export interface FuzzRequest {
   /** Without Host, Authorization and Content-Length, which are added where they are not among these. */
   headers: [name: string, value: string][];
   body?: Buffer;
+  /** No Authorization is added. */
+  isAnonymous?: boolean;
   /** Bytes instead of all of the above, on a connection of their own; `$TOKEN` in them is the token. */
   raw?: readonly Buffer[];
   /** What comes after raw bytes: the end of the sending side, once the server is quiet; nothing, so that the server must end it; nothing after the first answer. Default `close`. */
@@ -30,12 +32,12 @@ export interface FuzzCase {
   judge?: (answers: readonly (Answer | undefined)[]) => string | undefined;
 }
 
-/** One field of attack. */
-export interface Area {
+/** One field of attack; `W` is what its requests are aimed at. */
+export interface Area<W = World> {
   name: string;
   /** How often it is chosen, next to the others. */
   weight: number;
-  generate(random: Random, world: World): Omit<FuzzCase, 'area'>;
+  generate(random: Random, world: W): Omit<FuzzCase, 'area'>;
 }
 
 /** A name for an object, of few, so that a run of millions leaves few objects behind; a case may write to no other. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { areas } from './areas/index.ts';
-import type { Area } from './fuzz-case.ts';
+import { services, type Service } from './services.ts';
 
 export interface FuzzOptions {
   seed: string;
@@ -12,18 +11,21 @@ export interface FuzzOptions {
   /** Instead of a time. */
   requests?: number;
   concurrency: number;
-  areas: readonly Area[];
+  /** Each with a server of its own, one after the other. */
+  services: readonly Service[];
+  areas: readonly string[];
   dataParent: string;
   summaryFile?: string;
 }
 
 export const usage = `Usage: make fuzz ARGS='...'
   --seed=TEXT          decides every request; default a new one, printed first
-  --case=N             only the case of this number, shown with its answers
-  --seconds=120        how long
+  --service=NAME       ${services.map(({ name }) => name).join(' or ')}; default both
+  --case=N             only the case of this number, of one service, shown with its answers
+  --seconds=120        how long, for both together
   --requests=N         how many, instead
   --concurrency=32     requests side by side
-  --areas=a,b          ${areas.map(({ name }) => name).join(', ')}
+  --areas=a,b          ${services.map(({ areas }) => areas.join(', ')).join(',\n                       ')}
   --data=FOLDER        where the database lies (default: the temporary folder)
   --summary=FILE       writes {"passed", "failed"}: areas without and with violations
 `;
@@ -31,12 +33,17 @@ export const usage = `Usage: make fuzz ARGS='...'
 /** Throws an Error that says what is wrong. */
 export function parseFuzzOptions(args: string[]): FuzzOptions {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seed: text, case: text, seconds: text, requests: text, concurrency: text, areas: text, data: text, summary: text } });
+  const { values } = parseArgs({ args, options: { seed: text, service: text, case: text, seconds: text, requests: text, concurrency: text, areas: text, data: text, summary: text } });
+  const areas = values.areas === undefined ? services.flatMap((service) => service.areas) : values.areas.split(',').map(areaOf);
+  const chosen = services.filter((service) => (values.service === undefined || service.name === values.service) && service.areas.some((area) => areas.includes(area)));
+  if (chosen.length === 0) throw new Error('there is no such service, or it has none of these areas');
+  if (values.case !== undefined && chosen.length > 1) throw new Error('--case needs --service: each counts its own cases');
   return {
+    services: chosen,
     seed: values.seed ?? randomBytes(6).toString('hex'),
     seconds: count('seconds', values.seconds ?? '120'),
     concurrency: count('concurrency', values.concurrency ?? '32'),
-    areas: values.areas === undefined ? areas : values.areas.split(',').map(areaOf),
+    areas,
     // A temporary folder of root's own would be closed to PostgreSQL's user.
     dataParent: values.data ?? (process.getuid?.() === 0 ? '/tmp' : tmpdir()),
     ...(values.case === undefined ? {} : { number: count('case', values.case) }),
@@ -45,9 +52,9 @@ export function parseFuzzOptions(args: string[]): FuzzOptions {
   };
 }
 
-function areaOf(name: string): Area {
-  const area = areas.find((each) => each.name === name.trim());
-  if (area === undefined) throw new Error(`there is no area ${name}`);
+function areaOf(name: string): string {
+  const area = name.trim();
+  if (!services.some(({ areas }) => areas.includes(area))) throw new Error(`there is no area ${name}`);
   return area;
 }
 

@@ -8,11 +8,12 @@ import { shrinkCase } from './shrink-case.ts';
 import { violation, type Violation } from './violation.ts';
 import { showRequest } from './wire/encode-request.ts';
 import { WireClient } from './wire/wire-client.ts';
+import type { World } from './world.ts';
 
 /** How the cases of a batch run: side by side; side by side and only those that change nothing; one by one, the state compared around each. */
 export type BatchMode = 'free' | 'quiet' | 'exclusive';
 
-export interface FuzzRunOptions extends CaseSource {
+export interface FuzzRunOptions<W = World> extends CaseSource<W> {
   target: FuzzTarget;
   concurrency: number;
   /** Whether cases that try time limits are sent; `finish` then waits for them. */
@@ -32,16 +33,16 @@ export interface Ran {
 }
 
 /** Sends cases by their numbers, in batches, and looks after each whether the server is what it was. */
-export class FuzzRun {
+export class FuzzRun<W = World> {
   readonly report = new FuzzReport();
-  readonly #options: FuzzRunOptions;
+  readonly #options: FuzzRunOptions<W>;
   readonly #client: WireClient;
   readonly #holds: HoldCheck;
   readonly #slow = new Set<Promise<void>>();
   #next = 0;
   #ended = false;
 
-  constructor(options: FuzzRunOptions) {
+  constructor(options: FuzzRunOptions<W>) {
     this.#options = options;
     const { port, token } = options.target;
     this.#client = new WireClient({ port, token, limitMs: options.limitMs ?? 45_000, slowLimitMs: 110_000 });
@@ -82,7 +83,8 @@ export class FuzzRun {
   }
 
   #run(fuzzCase: FuzzCase, more: Pick<CaseContext, 'digest'> = {}): Promise<CaseRun> {
-    return runCase(fuzzCase, { client: this.#client, secrets: this.#options.target.secrets, ...more });
+    const { secrets, judge } = this.#options.target;
+    return runCase(fuzzCase, { client: this.#client, secrets, judge, ...more });
   }
 
   async #one(number: number, mode: BatchMode, ran: Ran[]): Promise<void> {

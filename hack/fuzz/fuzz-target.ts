@@ -1,3 +1,4 @@
+import type { OutcomeJudge } from './oracles/judge-outcome.ts';
 import type { StateDigest } from './oracles/state-digest.ts';
 import type { Violation } from './violation.ts';
 
@@ -17,6 +18,8 @@ export interface FuzzTarget {
   /** Texts that no answer may hold. */
   readonly secrets: readonly string[];
   readonly digest: StateDigest;
+  /** What its contract says of answers. */
+  readonly judge: OutcomeJudge;
   call(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }>;
   /** What is wrong with the server as a whole: gone, or deaf on a connection of its own. */
   health(): Promise<Violation | undefined>;

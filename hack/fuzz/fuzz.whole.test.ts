@@ -5,6 +5,8 @@ import { startTestEnv, type TestEnv } from '../../pkg/testenv/index.ts';
 import { areas } from './areas/index.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import type { FuzzTarget } from './fuzz-target.ts';
+import { platformJudge } from './oracles/judge-platform.ts';
+import { readPlatformState } from './oracles/platform-state.ts';
 import { StateDigest } from './oracles/state-digest.ts';
 import { violation } from './violation.ts';
 import { prepareWorld, type World } from './world.ts';
@@ -24,7 +26,8 @@ beforeAll(async () => {
     port: Number(new URL(env.url).port),
     token: env.token,
     secrets: [env.token.slice(4, 30)],
-    digest: await StateDigest.open(env.connection),
+    digest: await StateDigest.open(env.connection, readPlatformState),
+    judge: platformJudge,
     call,
     health: async () => ((await fetch(`${env.url}/livez`)).ok ? undefined : violation('server silent', '/livez')),
     takeErrors: () => errors.splice(0),

@@ -1,11 +1,9 @@
-/** `make fuzz`: hostile requests by the hundred thousand; every one must be answered as the contract says. Exits 1 on any that is not. */
+/** `make fuzz`: hostile requests by the hundred thousand, to both services; every one must be answered as its contract says. Exits 1 on any that is not. */
 import { writeFileSync } from 'node:fs';
 import { parseFuzzOptions, usage, type FuzzOptions } from './fuzz-options.ts';
-import { FuzzRun, showCase, type BatchMode } from './fuzz-run.ts';
+import { showCase, type BatchMode } from './fuzz-run.ts';
 import type { FuzzReport } from './fuzz-report.ts';
-import { ServerProcess } from './server/server-process.ts';
-import { caseAt } from './case-at.ts';
-import { prepareWorld } from './world.ts';
+import type { Service, ServiceRun } from './services.ts';
 
 const progressMs = 15_000;
 const longestBatchMs = 15_000;
@@ -14,27 +12,29 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
-  const { seed, areas, concurrency, number, dataParent } = options;
-  const server = await ServerProcess.start(dataParent);
-  const interrupted = new Promise<never>((_, reject) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
-  });
+/** Attacks one service; `seconds` or `requests` are its share. */
+async function fuzz(service: Service, options: FuzzOptions): Promise<FuzzReport> {
+  const attack = await service.start(options);
   try {
-    const world = await prepareWorld((method, path, body) => server.call(method, path, body), server);
-    const run = new FuzzRun({ target: server, seed, areas, world, concurrency, slow: true });
     const work = async (): Promise<void> => {
-      if (number === undefined) await runBatches(run, server, options);
-      else print(await showSingle(run, number, { seed, areas, world }));
+      if (options.number === undefined) await runBatches(attack, options);
+      else print(await showSingle(attack, options.number));
     };
-    await Promise.race([work(), interrupted]);
-    return await run.finish();
+    await Promise.race([work(), interruption()]);
+    return await attack.run.finish();
   } finally {
-    await server.stop();
+    await attack.server.stop();
   }
 }
 
-async function runBatches(run: FuzzRun, server: ServerProcess, { seconds, requests }: FuzzOptions): Promise<void> {
+/** Rejects on a signal, so that what was started is stopped. */
+function interruption(): Promise<never> {
+  return new Promise((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => reject(new Error('interrupted')));
+  });
+}
+
+async function runBatches({ run, server }: ServiceRun, { seconds, requests }: FuzzOptions): Promise<void> {
   const began = Date.now();
   const goesOn = (): boolean => (requests === undefined ? Date.now() - began < seconds * 1000 : run.report.requests < requests);
   // On a slow machine a batch ends before its count is reached.
@@ -57,11 +57,34 @@ async function runBatches(run: FuzzRun, server: ServerProcess, { seconds, reques
 }
 
 /** A case, and what it was answered. */
-async function showSingle(run: FuzzRun, number: number, source: Parameters<typeof caseAt>[1]): Promise<string> {
+async function showSingle({ run, caseAt }: ServiceRun, number: number): Promise<string> {
   const { outcomes } = await run.single(number);
   const answers = outcomes.flatMap(({ answers: each }) => each.map(({ status, body }) => `    ${status} ${body.toString('utf8', 0, 2000)}`));
-  const fuzzCase = caseAt(number, source);
+  const fuzzCase = caseAt(number);
   return [`case ${number}, ${fuzzCase.area}`, showCase(fuzzCase), 'answered', ...answers].join('\n');
+}
+
+/** What a service has of the time, or of the requests. */
+function shareOf({ share }: Service, options: FuzzOptions): FuzzOptions {
+  const all = options.services.reduce((sum, service) => sum + service.share, 0);
+  const { seconds, requests } = options;
+  return { ...options, seconds: (seconds * share) / all, ...(requests === undefined ? {} : { requests: Math.ceil((requests * share) / all) }) };
+}
+
+async function fuzzAll(options: FuzzOptions): Promise<FuzzReport[]> {
+  const reports: FuzzReport[] = [];
+  for (const service of options.services) {
+    print(`\n${service.name}, seed ${options.seed}`);
+    const report = await fuzz(service, shareOf(service, options));
+    print(report.toString());
+    reports.push(report);
+  }
+  return reports;
+}
+
+function summaryOf(reports: readonly FuzzReport[]): FuzzReport['summary'] {
+  const all = reports.map(({ summary }) => summary);
+  return { passed: all.reduce((sum, { passed }) => sum + passed, 0), failed: all.reduce((sum, { failed }) => sum + failed, 0), failures: all.flatMap(({ failures }) => failures) };
 }
 
 async function main(args: string[]): Promise<number> {
@@ -76,12 +99,11 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write('The meter of the event loop reads /proc and needs Linux.\n');
     return 2;
   }
-  print(`seed ${options.seed}`);
-  const report = await fuzz(options);
-  print(report.toString());
-  print(`fuzz: ${report.requests} requests, ${report.findings.size} violations, seed ${options.seed}`);
-  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(report.summary));
-  return report.findings.size === 0 ? 0 : 1;
+  const reports = await fuzzAll(options);
+  const findings = reports.reduce((sum, report) => sum + report.findings.size, 0);
+  print(`fuzz: ${reports.reduce((sum, { requests }) => sum + requests, 0)} requests, ${findings} violations, seed ${options.seed}`);
+  if (options.summaryFile !== undefined) writeFileSync(options.summaryFile, JSON.stringify(summaryOf(reports)));
+  return findings === 0 ? 0 : 1;
 }
 
 process.exitCode = await main(process.argv.slice(2));

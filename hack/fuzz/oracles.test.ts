@@ -9,6 +9,7 @@ import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { HoldCheck } from './hold-check.ts';
 import { exactDifference, parseExact } from './oracles/exact-json.ts';
+import { platformJudge } from './oracles/judge-platform.ts';
 import type { StateDigest } from './oracles/state-digest.ts';
 import type { Rule } from './violation.ts';
 
@@ -31,7 +32,7 @@ interface Facts {
 
 function targetOf({ port }: BadServer, { state = () => 0, others = () => 0, holds = () => [], errors = [] }: Facts = {}): FuzzTarget {
   const digest = { take: async () => ({ own: String(state()), others: String(others()) }), settled: async () => ({ own: String(state()), others: String(others()) }) } as StateDigest;
-  return { port, token: 't', secrets: ['hunter2'], digest, call: () => Promise.reject(new Error('not for this')), health: async () => undefined, takeErrors: () => errors.splice(0), takeHolds: async () => holds() };
+  return { port, token: 't', secrets: ['hunter2'], digest, judge: platformJudge, call: () => Promise.reject(new Error('not for this')), health: async () => undefined, takeErrors: () => errors.splice(0), takeHolds: async () => holds() };
 }
 
 async function start(fault: () => Fault, onRequest?: () => Promise<void>): Promise<BadServer> {

@@ -1,5 +1,5 @@
 import type { FuzzCase, FuzzRequest } from './fuzz-case.ts';
-import { judgeOutcome } from './oracles/judge-outcome.ts';
+import type { OutcomeJudge } from './oracles/judge-outcome.ts';
 import type { State, StateDigest } from './oracles/state-digest.ts';
 import { violation, type Violation } from './violation.ts';
 import type { Answer } from './wire/answer.ts';
@@ -15,19 +15,20 @@ export interface CaseRun {
 export interface CaseContext {
   client: WireClient;
   secrets: readonly string[];
+  judge: OutcomeJudge;
   /** Given where nothing else writes at the same time: a request that is refused must leave it as it was. */
   digest?: StateDigest;
 }
 
 /** Sends the requests of a case one after another, and judges each; ends at the first that is answered wrongly. */
-export async function runCase(fuzzCase: FuzzCase, { client, secrets, digest }: CaseContext): Promise<CaseRun> {
+export async function runCase(fuzzCase: FuzzCase, { client, secrets, judge, digest }: CaseContext): Promise<CaseRun> {
   const outcomes: Outcome[] = [];
   const settles = fuzzCase.area === 'definitions';
   let state = digest === undefined ? undefined : await takeState(digest, settles);
   for (const [at, request] of fuzzCase.requests.entries()) {
     const outcome = await client.send(request, fuzzCase.slow);
     outcomes.push(outcome);
-    const found = judgeOutcome(request, outcome, secrets);
+    const found = judge(request, outcome, secrets);
     if (found !== undefined) return { found, at, outcomes };
     if (digest === undefined) continue;
     const after = await takeState(digest, settles);

@@ -37,13 +37,16 @@ function header(random: Random): [string, string] {
 const authorizations = [
   '', 'Bearer', 'Bearer ', 'Bearer  x', 'bearer $X', 'Basic', 'Basic eDp5', 'Basic ====', 'Basic \xff', `Basic ${Buffer.from('a\0b:c').toString('base64')}`, 'Token x', 'Negotiate x', 'Bearer pat_', `Bearer pat_${'a'.repeat(36)}`, `Bearer ${'a'.repeat(20_000)}`, 'Bearer a,b', 'Bearer a b', 'Digest username="x"', 'Bearer \xe9', 'Bearer __proto__', 'AWS4-HMAC-SHA256 x', ',', '='.repeat(1000),
 ];
+/** Of sessions that nobody has. */
+const cookies = ['svc_sessionid=', `svc_sessionid=${'a'.repeat(36)}`, `a=b; svc_sessionid="${'0'.repeat(36)}"; svc_sessionid=x`, 'svc_sessionid=\xe9', '=;=;;', 'svc_sessionid'];
 
 function withoutPermission(random: Random, world: World): Omit<FuzzCase, 'area'> {
   const value = random.chance(0.2) ? `Bearer ${mutateText(random, world.token)}`.replaceAll(/[^\x20-\x7e]/g, '') : random.pick(authorizations);
-  const headers: FuzzRequest['headers'] = value === `Bearer ${world.token}` ? [['Authorization', 'x']] : [['Authorization', value]];
+  const isCookie = random.chance(0.2);
+  const headers: FuzzRequest['headers'] = isCookie ? [['Cookie', random.pick(cookies)], ['X-CSRFToken', 'x'], ['Origin', 'http://fuzz']] : [['Authorization', value === `Bearer ${world.token}` ? 'x' : value]];
   const method = random.pick(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.from('{}') };
-  const request: FuzzRequest = { method, target: random.pick([world.posts, `${world.posts}/p1`, '/metrics', '/openapi/v3', '/apis', '/nope', '/docs/openapi/extension.json']), headers, ...body };
+  const request: FuzzRequest = { method, target: random.pick([world.posts, `${world.posts}/p1`, '/metrics', '/openapi/v3', '/apis', '/nope', '/docs/openapi/extension.json']), headers, isAnonymous: true, ...body };
   return {
     changes: 'never',
     requests: [request],

@@ -9,6 +9,7 @@ import { labelSelectors } from './label-selectors.ts';
 import { lists } from './lists.ts';
 import { names } from './names.ts';
 import { patches } from './patches.ts';
+import { personalTokens } from './personal-tokens.ts';
 import { rawSockets } from './raw-sockets.ts';
 import { roundTrips } from './round-trips.ts';
 import { targets } from './targets.ts';
@@ -17,5 +18,5 @@ import { watches } from './watches.ts';
 import { yamlBodies } from './yaml-bodies.ts';
 
 export const areas: readonly Area[] = [
-  labelSelectors, fieldSelectors, lists, continueTokens, watches, jsonBodies, roundTrips, patches, yamlBodies, names, headers, targets, rawSockets, typedObjects, definitions,
+  labelSelectors, fieldSelectors, lists, continueTokens, watches, jsonBodies, roundTrips, patches, yamlBodies, names, headers, targets, rawSockets, typedObjects, definitions, personalTokens,
 ];

@@ -7,6 +7,7 @@ const traces: readonly RegExp[] = [
   /\/(?:pkg|dist|cmd)\/[a-z-]+\/[^\s"]{1,100}\.[jt]s\b/,
   /Cannot read propert|is not a function|is not iterable|is not defined|Maximum call stack|Invalid time value|Invalid array length|Invalid string length|Cannot convert undefined|\[object Object\]/,
   /\bplatform\.(?:m_\d|change_log|models|meta|revision|idempotency)/,
+  /\baccess\.(?:users|principals|organizations|sessions|bearer_tokens|access_keys|private_tokens|personal_tokens|key_checks|login_|operate_logs|throttles|signature_uses|\w+_role_bindings)|\$argon2/,
   /\bSELECT\b.{1,200}\bFROM\b|\bINSERT INTO\b|syntax error at or near|violates (?:unique|check|foreign|not-null)|invalid input syntax|invalid byte sequence|deadlock detected|canceling statement|out of range for type|relation "[^"]*" does not exist|bind message|prepared statement/,
   /ECONNRE|EPIPE|ENOENT|ERR_[A-Z]+_[A-Z]+/,
 ];

@@ -6,12 +6,17 @@ import { headerOf, type Answer } from '../wire/answer.ts';
 
 const prototypeKey = /"(?:__proto__|constructor|prototype)":/;
 /** Schemas are documents about keys, and may speak of any. */
-const documents = /^\/(?:openapi|docs|apis\/apiextensions\.k8s\.io)\b/;
+const documents = /^\/(?:openapi|docs|apis\/apiextensions\.k8s\.io|api\/docs|api\/openapi\.json)\b/;
 
 /** A success is whole, well-formed and of the type it says, and no object in it holds a key that reaches a prototype. */
 export function judgeSuccess(request: FuzzRequest, answer: Answer): Violation | undefined {
+  if (answer.status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request)) return violation('headers', 'a 201 without Location');
+  return judgeContent(request, answer);
+}
+
+/** The same of any service: where it was created does not count. */
+export function judgeContent(request: FuzzRequest, answer: Answer): Violation | undefined {
   const { status, complete } = answer;
-  if (status === 201 && headerOf(answer, 'location') === undefined && !isDryRun(request)) return violation('headers', 'a 201 without Location');
   if (status === 204 || status === 304 || request.method === 'HEAD') return undefined;
   const type = headerOf(answer, 'content-type')?.split(';', 1)[0];
   if (type === undefined) return violation('headers', 'no Content-Type');

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { group } from '../world.ts';
 
 /** What is stored, as texts to compare. */
 export interface State {
@@ -9,47 +8,35 @@ export interface State {
   others: string;
 }
 
-interface ModelRow {
-  id: number;
-  api_group: string;
-  shape: string;
-}
+/** Looks once; may reject with 42P01 where a table went in between. */
+export type StateReader = (client: pg.Client) => Promise<State>;
 
 /** Reads the state from the database, past the server. */
 export class StateDigest {
   readonly #client: pg.Client;
+  readonly #read: StateReader;
 
-  private constructor(client: pg.Client) {
+  private constructor(client: pg.Client, read: StateReader) {
     this.#client = client;
+    this.#read = read;
     client.on('error', () => undefined);
   }
 
-  static async open(connection: pg.ClientConfig): Promise<StateDigest> {
+  static async open(connection: pg.ClientConfig, read: StateReader): Promise<StateDigest> {
     const client = new pg.Client(connection);
     await client.connect();
-    return new StateDigest(client);
+    return new StateDigest(client, read);
   }
 
   async take(): Promise<State> {
     for (;;) {
       try {
-        return await this.#read();
+        return await this.#read(this.#client);
       } catch (error) {
         // A model was dropped between the two looks.
         if (!(error instanceof pg.DatabaseError) || error.code !== '42P01') throw error;
       }
     }
-  }
-
-  async #read(): Promise<State> {
-    const { rows: models } = await this.#client.query<ModelRow>('SELECT id, api_group, shape::text || columns::text AS shape FROM platform.models ORDER BY id');
-    const isOwn = ({ api_group }: ModelRow): boolean => api_group === group;
-    const ids = models.filter(isOwn).map(({ id }) => id).join(', ');
-    const facts = `SELECT 0 AS id, (SELECT max(rev) FROM platform.change_log WHERE model IN (${ids}))::text || '/' || (SELECT count(*) FROM platform.idempotency_keys)::text AS digest`;
-    const { rows } = await this.#client.query<{ id: number; digest: string }>([facts, ...models.map(contentOf)].join(' UNION ALL '));
-    const digestOf = (chosen: readonly ModelRow[]): unknown => chosen.map((model) => [model, rows.find(({ id }) => id === model.id)?.digest]);
-    const others = models.filter((model) => !isOwn(model));
-    return { own: JSON.stringify([rows.find(({ id }) => id === 0), digestOf(models.filter(isOwn))]), others: JSON.stringify(digestOf(others)) };
   }
 
   /** Waits until what goes on in the background has come to rest. Rejects where it does not within a minute. */
@@ -70,8 +57,4 @@ export class StateDigest {
   close(): Promise<void> {
     return this.#client.end();
   }
-}
-
-function contentOf({ id }: ModelRow): string {
-  return `SELECT ${id}, md5(coalesce(string_agg(md5(t::text), '' ORDER BY namespace, name), '')) FROM platform.m_${id} t`;
 }

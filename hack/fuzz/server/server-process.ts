@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -7,11 +8,13 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { freePort } from '../../free-port.ts';
 import { EmbeddedPostgres } from '../../../pkg/database/embedded/embedded-postgres.ts';
 import { newPersonalToken } from '../../../pkg/identity/personal-token.ts';
 import type { FuzzTarget, Hold } from '../fuzz-target.ts';
-import { StateDigest } from '../oracles/state-digest.ts';
+import type { OutcomeJudge } from '../oracles/judge-outcome.ts';
+import { StateDigest, type StateReader } from '../oracles/state-digest.ts';
 import { violation, type Violation } from '../violation.ts';
 
 const program = fileURLToPath(new URL('../../../dist/cmd/svc/main.js', import.meta.url));
@@ -21,26 +24,40 @@ const startTimeoutMs = 60_000;
 const livezTimeoutMs = 15_000;
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The built `svc apiserver` in a process of its own, its event loop and its log under watch, on a PostgreSQL that need not survive. */
+/** What is attacked: its command, how the state behind it is read, and what its answers are held to. */
+export interface AttackedService {
+  command: 'apiserver' | 'serve';
+  /** Option that says where it listens. */
+  portOption: 'svc.server.port' | 'svc.access.port';
+  options: readonly string[];
+  readState: StateReader;
+  judge: OutcomeJudge;
+}
+
+/** The built program in a process of its own, its event loop and its log under watch, on a PostgreSQL that need not survive. */
 export class ServerProcess implements FuzzTarget {
   readonly port: number;
-  readonly token = newPersonalToken();
-  readonly secrets: readonly string[];
+  /** Of the first administrator, on the content platform. */
+  readonly adminToken = newPersonalToken();
+  readonly adminPassword = randomBytes(20).toString('base64url');
+  token: string;
+  secrets: readonly string[];
   readonly digest: StateDigest;
   readonly #dataDir: string;
   readonly #postgres: EmbeddedPostgres;
+  readonly #service: AttackedService;
   #child: ChildProcess | undefined;
   #errors: string[] = [];
   #holds: Hold[] = [];
 
-  static async start(dataParent: string): Promise<ServerProcess> {
+  static async start(dataParent: string, service: AttackedService): Promise<ServerProcess> {
     const dataDir = await mkdtemp(join(dataParent, 'svc-fuzz-'));
     // PostgreSQL may run as another user than we.
     await chmod(dataDir, 0o755);
     const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
     const postgres = await EmbeddedPostgres.start({ dataDir, log: silent, settings });
     try {
-      const server = new ServerProcess({ dataDir, postgres, port: await freePort(), digest: await StateDigest.open(postgres.connection) });
+      const server = new ServerProcess({ dataDir, postgres, service, port: await freePort(), digest: await StateDigest.open(postgres.connection, service.readState) });
       await server.restart();
       return server;
     } catch (error) {
@@ -49,12 +66,18 @@ export class ServerProcess implements FuzzTarget {
     }
   }
 
-  private constructor({ dataDir, postgres, port, digest }: { dataDir: string; postgres: EmbeddedPostgres; port: number; digest: StateDigest }) {
+  private constructor({ dataDir, postgres, service, port, digest }: { dataDir: string; postgres: EmbeddedPostgres; service: AttackedService; port: number; digest: StateDigest }) {
     this.#dataDir = dataDir;
     this.#postgres = postgres;
+    this.#service = service;
+    this.token = this.adminToken;
     this.port = port;
     this.digest = digest;
-    this.secrets = [this.token.slice(4, 30), dataDir];
+    this.secrets = [this.adminToken.slice(4, 30), this.adminPassword, dataDir];
+  }
+
+  get judge(): OutcomeJudge {
+    return this.#service.judge;
   }
 
   get pid(): number {
@@ -93,10 +116,9 @@ export class ServerProcess implements FuzzTarget {
 
   async restart(): Promise<void> {
     await this.#end('SIGKILL');
-    const url = `postgres://svc@${encodeURIComponent(String(this.#postgres.connection.host))}/postgres`;
-    const options = [`--svc.server.port=${this.port}`, '--svc.log.level=warn'];
-    const env = { SVC_DATABASE_URL: url, SVC_SECURITY_INITIAL_ADMIN_TOKEN: this.token };
-    const child = spawn(process.execPath, ['--import', meter, program, 'apiserver', ...options], { cwd: this.#dataDir, env, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
+    const { command, portOption, options } = this.#service;
+    const own = [...options, `--${portOption}=${this.port}`, '--svc.log.level=warn'];
+    const child = spawn(process.execPath, ['--import', meter, program, command, ...own], { cwd: this.#dataDir, env: this.#environment, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
     this.#child = child;
     createInterface(child.stdout!).on('line', (line) => this.#takeLine(line));
     createInterface(child.stderr!).on('line', (line) => this.#errors.push(line));
@@ -110,6 +132,17 @@ export class ServerProcess implements FuzzTarget {
       await delay(50);
     }
     await this.takeHolds();
+  }
+
+  /** What a command prints that an operator gives beside the running server. */
+  async command(...args: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...args], { cwd: this.#dataDir, env: this.#environment });
+    return stdout.trim();
+  }
+
+  get #environment(): Record<string, string> {
+    const url = `postgres://svc@${encodeURIComponent(String(this.#postgres.connection.host))}/postgres`;
+    return { SVC_DATABASE_URL: url, SVC_SECURITY_INITIAL_ADMIN_TOKEN: this.adminToken, SVC_SECURITY_INITIAL_ADMIN_PASSWORD: this.adminPassword };
   }
 
   async stop(): Promise<void> {

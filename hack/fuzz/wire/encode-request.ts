@@ -2,12 +2,12 @@ import type { FuzzRequest } from '../fuzz-case.ts';
 
 /** What is sent, in the pieces it is sent in. */
 export function encodeRequest(request: FuzzRequest, token: string): Buffer[] {
-  const { method, target, headers, body, raw } = request;
+  const { method, target, headers, body, raw, isAnonymous = false } = request;
   if (raw !== undefined) return raw.map((piece) => withToken(piece, token));
   const has = (name: string): boolean => headers.some(([each]) => each.toLowerCase() === name);
   const lines = [`${method} ${target} HTTP/1.1`];
   if (!has('host')) lines.push('Host: fuzz');
-  if (!has('authorization')) lines.push(`Authorization: Bearer ${token}`);
+  if (!isAnonymous && !has('authorization')) lines.push(`Authorization: Bearer ${token}`);
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
   if (body !== undefined && !has('content-length') && !has('transfer-encoding')) lines.push(`Content-Length: ${body.length}`);
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');

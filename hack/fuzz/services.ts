@@ -1,0 +1,86 @@
+import { areas } from './areas/index.ts';
+import { accessCalls } from './access/access-calls.ts';
+import { prepareAccessWorld, secretsOf, type AccessWorld } from './access/access-world.ts';
+import { accessAreas } from './access/areas/index.ts';
+import { caseAt } from './case-at.ts';
+import type { Area, FuzzCase } from './fuzz-case.ts';
+import { FuzzRun } from './fuzz-run.ts';
+import { readAccessState } from './oracles/access-state.ts';
+import { accessJudge } from './oracles/judge-access.ts';
+import { platformJudge } from './oracles/judge-platform.ts';
+import { readPlatformState } from './oracles/platform-state.ts';
+import { ServerProcess, type AttackedService } from './server/server-process.ts';
+import { prepareWorld } from './world.ts';
+
+export const serviceNames = ['platform', 'access'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** A run against a server of its own. */
+export interface ServiceRun {
+  server: ServerProcess;
+  run: Pick<FuzzRun, 'batch' | 'single' | 'finish' | 'report'>;
+  caseAt: (number: number) => FuzzCase;
+}
+
+export interface ServiceRunOptions {
+  seed: string;
+  /** Names; those of the other service do not count. */
+  areas: readonly string[];
+  concurrency: number;
+  dataParent: string;
+}
+
+/** One of the two services that are attacked. */
+export interface Service {
+  name: ServiceName;
+  /** Of the time there is for both. */
+  share: number;
+  areas: readonly string[];
+  /** The owner stops its server. */
+  start(options: ServiceRunOptions): Promise<ServiceRun>;
+}
+
+const platform: AttackedService = { command: 'apiserver', portOption: 'svc.server.port', options: [], readState: readPlatformState, judge: platformJudge };
+/** Without limits that a run would reach at once, and without a clock, so that what was signed is right whenever it is sent. */
+export const accessService: AttackedService = {
+  command: 'serve',
+  portOption: 'svc.access.port',
+  options: ['--svc.server.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
+  readState: readAccessState,
+  judge: accessJudge,
+};
+
+export const services: readonly Service[] = [
+  {
+    name: 'platform',
+    share: 2 / 3,
+    areas: areas.map(({ name }) => name),
+    start: (options) => startRun(options, { service: platform, areas, prepare: (server) => prepareWorld((method, path, body) => server.call(method, path, body), server) }),
+  },
+  { name: 'access', share: 1 / 3, areas: accessAreas.map(({ name }) => name), start: (options) => startRun(options, { service: accessService, areas: accessAreas, prepare: prepareAccess }) },
+];
+
+interface Attack<W> {
+  service: AttackedService;
+  areas: readonly Area<W>[];
+  prepare: (server: ServerProcess) => Promise<W>;
+}
+
+async function startRun<W>({ seed, areas: names, concurrency, dataParent }: ServiceRunOptions, { service, areas: all, prepare }: Attack<W>): Promise<ServiceRun> {
+  const server = await ServerProcess.start(dataParent, service);
+  try {
+    const source = { seed, areas: all.filter(({ name }) => names.includes(name)), world: await prepare(server) };
+    return { server, run: new FuzzRun({ ...source, target: server, concurrency, slow: true }), caseAt: (number) => caseAt(number, source) };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function prepareAccess(server: ServerProcess): Promise<AccessWorld> {
+  const calls = accessCalls(server.port, (username) => server.command('private-token', 'create', `--user=${username}`));
+  const world = await prepareAccessWorld(calls, server.adminPassword);
+  server.token = world.token;
+  server.secrets = [...server.secrets, ...secretsOf(world)];
+  return world;
+}
