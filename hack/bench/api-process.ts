@@ -17,6 +17,8 @@ export interface ApiProcessOptions {
   database: BenchDatabase;
   /** Of several in one PostgreSQL; default: the first. */
   databaseName?: string;
+  /** Default `apiserver`; `serve` has the controllers and the access management service besides. */
+  command?: 'apiserver' | 'serve';
   /** Options of the server; none by default. */
   args?: string[];
   /** A module, by its path from here, that the server's process loads first; it answers what `ask` sends. */
@@ -25,15 +27,18 @@ export interface ApiProcessOptions {
   profileFolder?: string;
 }
 
-/** The built `svc apiserver`, as shipped, with default options but for those given, on a port and with a token of its own. */
+/** The built server, as shipped, with default options but for those given, on a port and with a token of its own. */
 export class ApiProcess {
   readonly port: number;
+  /** Of access management, where the command serves it. */
+  readonly accessPort: number;
+  readonly dataDir: string;
   readonly authorization: string;
   /** From its start to its readiness. */
   readonly startMs: number;
   readonly #child: ChildProcess;
 
-  static async start({ database, databaseName, args = [], preload, profileFolder }: ApiProcessOptions): Promise<ApiProcess> {
+  static async start({ database, databaseName, command = 'apiserver', args = [], preload, profileFolder }: ApiProcessOptions): Promise<ApiProcess> {
     const dataDir = await mkdtemp(join(database.folder, 'server-'));
     const port = await freePort();
     const log = openSync(join(dataDir, 'server.log'), 'w');
@@ -41,23 +46,26 @@ export class ApiProcess {
       ...(profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
       ...(preload === undefined ? [] : ['--import', new URL(preload, import.meta.url).href]),
     ];
-    const ofServer = ['apiserver', `--svc.server.port=${port}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
+    const accessPort = await freePort();
+    const ofServer = [command, `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
     const begin = performance.now();
     // No variable of the shell may change what is measured.
     const child = spawn(process.execPath, [...ofNode, program, ...ofServer], { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });
     try {
       await untilReady(child, port, dataDir);
       const startMs = performance.now() - begin;
-      return new ApiProcess({ child, port, startMs, token: await readFile(join(dataDir, 'admin-token'), 'utf8') });
+      return new ApiProcess({ child, port, accessPort, dataDir, startMs, token: await readFile(join(dataDir, 'admin-token'), 'utf8') });
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
     }
   }
 
-  private constructor({ child, port, startMs, token }: { child: ChildProcess; port: number; startMs: number; token: string }) {
+  private constructor({ child, port, accessPort, dataDir, startMs, token }: { child: ChildProcess; port: number; accessPort: number; dataDir: string; startMs: number; token: string }) {
     this.#child = child;
     this.port = port;
+    this.accessPort = accessPort;
+    this.dataDir = dataDir;
     this.startMs = startMs;
     this.authorization = `Authorization: Bearer ${token.trim()}`;
   }

@@ -31,11 +31,16 @@ export function targetOf({ database }: Pick<BenchRun, 'database'>, api: ApiProce
   return { port: api.port, authorization: api.authorization, processes: { server: api.pid, postmaster: database.postmaster } };
 }
 
+/** Requests to any server; `authorization` of the target is one header line, or several with CRLF between. */
+export function targetContender(run: BenchRun, name: string, target: () => WindowTarget): Contender {
+  return { name, run: () => loadWindow(run, target()) };
+}
+
 export function bareContender(run: BenchRun, name: string, server: BareProcess, load: { plan: () => RequestPlan; connections: number }): Contender {
   return { name, run: () => loadWindow(run, { ...load, port: server.port, authorization: '', processes: { server: server.pid } }) };
 }
 
-interface WindowTarget extends Pick<LoadJob, 'port' | 'authorization' | 'connections' | 'processes'> {
+export interface WindowTarget extends Pick<LoadJob, 'port' | 'authorization' | 'connections' | 'processes'> {
   plan: () => RequestPlan;
 }
 

@@ -12,6 +12,7 @@ import type { Sample } from './sample.ts';
 import { benchBroadList } from './scenarios/broad-list.ts';
 import { benchControllers } from './scenarios/controllers.ts';
 import { benchCreate } from './scenarios/create.ts';
+import { benchCredentials } from './scenarios/credentials.ts';
 import { benchDefinitions } from './scenarios/definitions.ts';
 import { benchGet } from './scenarios/get.ts';
 import { benchFreshList, benchList } from './scenarios/list.ts';
@@ -75,6 +76,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
   await scenario(['memory'], (each) => reportMemory(each, 'at the end'));
   await scenario(['overload'], benchOverload);
   await scenario(['controllers'], benchControllers);
+  await scenario(['credentials'], benchCredentials);
 }
 
 async function fillAll(run: BenchRun): Promise<void> {

@@ -4,6 +4,8 @@ import { pathOf, postText, type SampleModel } from './sample-post.ts';
 /** What a loader sends; data, so that it travels to the loader's process. */
 export type RequestPlan =
   | { type: 'get'; paths: string[] }
+  /** These bodies in turns. */
+  | { type: 'post'; path: string; bodies: string[] }
   /** `names` begins every name; from 0 on, or from `first` on. */
   | { type: 'create'; model: SampleModel; names: string; first?: number }
   /** One object a connection, updated by whoever read it last: each names the resourceVersion of the answer before. */
@@ -25,14 +27,15 @@ export function requestSource(plan: RequestPlan, authorization: string): Request
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
   const withBody = (method: string, path: string, body: string): string =>
     `${method} ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  if (plan.type === 'get') return getSource(plan.paths.map(get));
+  if (plan.type === 'get') return inTurns(200, plan.paths.map(get));
+  if (plan.type === 'post') return inTurns(201, plan.bodies.map((body) => withBody('POST', plan.path, body)));
   if (plan.type === 'create') return createSource(plan, (body) => withBody('POST', pathOf(plan.model), body));
   return updateSource(plan, get, withBody);
 }
 
-function getSource(requests: string[]): RequestSource {
+function inTurns(expectedStatus: number, requests: string[]): RequestSource {
   let sent = 0;
-  return { expectedStatus: 200, next: () => requests[(sent += 1) % requests.length]! };
+  return { expectedStatus, next: () => requests[(sent += 1) % requests.length]! };
 }
 
 function createSource({ model, names, first = 0 }: RequestPlan & { type: 'create' }, post: (body: string) => string): RequestSource {

@@ -1,0 +1,78 @@
+/**
+ * `make timing`: do times tell why somebody was not let in? Refusals for different reasons in turns, on a server of its own; exits 1 where their
+ * medians differ by more than chance, a hundredth and 0.1 ms, or their bodies at all. A busy machine makes the interval wide, never the verdict wrong.
+ */
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Random } from '../fuzz/random.ts';
+import { accessService } from '../fuzz/services.ts';
+import { ServerProcess } from '../fuzz/server/server-process.ts';
+import { WireClient } from '../fuzz/wire/wire-client.ts';
+import { prepareAttempts, type Comparison } from './attempts.ts';
+import { compareMedians } from './compare-medians.ts';
+
+/** Of the median, and in milliseconds: less than both drowns in any network, and in what else a server does. */
+const allowedShare = 0.01;
+const allowedMs = 0.1;
+
+interface Series {
+  reason: string;
+  /** Milliseconds. */
+  times: number[];
+  /** All there were, each once. */
+  answers: Set<string>;
+}
+
+/** All kinds in each round, in an order of chance, so that whatever disturbs the machine disturbs them all. */
+async function measure({ kinds, each }: Comparison, client: WireClient, random: Random): Promise<Series[]> {
+  const all = kinds.map(({ reason, next }) => ({ reason, next, times: [] as number[], answers: new Set<string>() }));
+  for (let round = 0; round < each; round += 1) {
+    for (const series of all.map((one) => ({ one, at: random.fraction() })).toSorted((a, b) => a.at - b.at)) {
+      const { answers, began, ended, failure } = await client.send(series.one.next());
+      const [answer] = answers;
+      if (answer === undefined) throw new Error(`no answer: ${JSON.stringify(failure)}`);
+      series.one.times.push(ended - began);
+      series.one.answers.add(`${answer.status} ${answer.body.toString()}`);
+    }
+  }
+  return all;
+}
+
+/** Sentences on what came of it, and whether all is well. */
+function judge(what: string, [first, ...others]: readonly Series[], random: Random): { lines: string[]; isWell: boolean } {
+  let isWell = true;
+  const lines = others.map(({ reason, times, answers }) => {
+    const { first: base, second, low, high } = compareMedians(first!.times, times, random);
+    const differs = (low > 0 || high < 0) && Math.abs(second - base) > Math.max(allowedMs, allowedShare * base);
+    const isSame = JSON.stringify([...answers].toSorted()) === JSON.stringify([...first!.answers].toSorted());
+    isWell &&= !differs && isSame;
+    const percent = (ms: number): string => `${((ms / base) * 100).toFixed(2)} %`;
+    const verdict = `${differs ? 'TOLD APART by time' : 'alike in time'}${isSame ? '' : `, and TOLD APART by answers: ${[...answers].join(' ')} and ${[...first!.answers].join(' ')}`}`;
+    return `${what}: ${first!.reason} ${base.toFixed(2)} ms, ${reason} ${second.toFixed(2)} ms: ${percent(second - base)} (99.9 % between ${percent(low)} and ${percent(high)}, ${times.length} of each): ${verdict}`;
+  });
+  return { lines, isWell };
+}
+
+async function main(args: string[]): Promise<number> {
+  const number = { type: 'string' } as const;
+  const { values } = parseArgs({ args, options: { logins: number, signatures: number } });
+  // A temporary folder of root's own would be closed to PostgreSQL's user.
+  const server = await ServerProcess.start(process.getuid?.() === 0 ? '/tmp' : tmpdir(), accessService);
+  const client = new WireClient({ port: server.port, token: '', limitMs: 30_000, slowLimitMs: 30_000 });
+  const random = new Random('timing');
+  let isWell = true;
+  try {
+    for (const comparison of await prepareAttempts(server, { logins: Number(values.logins ?? 400), signatures: Number(values.signatures ?? 3000) })) {
+      const verdict = judge(comparison.what, await measure(comparison, client, random), random);
+      for (const line of verdict.lines) process.stdout.write(`${line}\n`);
+      isWell &&= verdict.isWell;
+    }
+  } finally {
+    client.close();
+    await server.stop();
+  }
+  process.stdout.write(isWell ? 'timing: nothing is told\n' : 'timing: FAILED\n');
+  return isWell ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));
