@@ -83,7 +83,7 @@ describe('the work', () => {
     const asked = await Promise.allSettled(Array.from({ length: 5 }, () => narrow.hash('secret')));
     expect(asked.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected']);
     expect(asked[3]).toMatchObject({ reason: expect.any(TooManyPasswordsError) });
-    expect((asked[3] as PromiseRejectedResult).reason).toMatchObject({ retryAfterSeconds: 1 });
+    expect((asked[3] as PromiseRejectedResult).reason).toMatchObject({ status: 429, headers: { 'Retry-After': '1' } });
     expect(await narrow.verify(await narrow.hash('again'), 'again')).toEqual({ ok: true });
   });
 });
