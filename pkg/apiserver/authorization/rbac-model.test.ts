@@ -172,8 +172,8 @@ test('decides as the documentation of Kubernetes says, however roles and binding
       }
     }
   });
-  await fc.assert(property, { numRuns: 150 });
-  expect(decisions).toBeGreaterThan(20_000);
+  await fc.assert(property, { numRuns: 60 });
+  expect(decisions).toBeGreaterThan(8_000);
   // Neither answer is rare.
   expect(Math.min(yes, decisions - yes) / decisions).toBeGreaterThan(0.1);
 });
