@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { newBadRequest } from './status-error.ts';
+import { newBadRequest, newInvalid } from './status-error.ts';
 
 test.each([
   ['a control character', 'a\u0000b', 'a\uFFFDb'],
@@ -10,4 +10,12 @@ test.each([
   ['lines, as a list of conflicts has', 'a\n\tb', 'a\n\tb'],
 ])('a message is printable: %s', (_reason, sent, shown) => {
   expect(newBadRequest(sent).toStatus().message).toBe(shown);
+});
+
+test('a message names as many causes as can be read, and the details name all', () => {
+  const causes = Array.from({ length: 100 }, (_, i) => ({ reason: 'FieldValueInvalid', message: 'x'.repeat(500), field: `spec.f${i}` }));
+  const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, 'a', causes).toStatus();
+  expect(message!.length).toBeLessThan(11_000);
+  expect(message).toMatch(/^Post\.g\.io "a" is invalid: \[spec\.f0: x.*, and \d\d more\]$/);
+  expect(details!.causes).toHaveLength(100);
 });

@@ -1,6 +1,8 @@
 import { formatApiVersion, formatGroupResource, type GroupResource, type GroupVersionKind } from '../schema/group-version.ts';
 import type { Status, StatusCause, StatusDetails, StatusReason } from './status.ts';
 
+/** Of causes, in a message. Characters. */
+const longestList = 10_000;
 /** Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of characters, are no part of one. */
 const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
 
@@ -118,10 +120,17 @@ export function newInvalid(kind: Pick<GroupVersionKind, 'group' | 'kind'>, name:
   const sorted = [...causes].toSorted((a, b) => compareText(a.field ?? '', b.field ?? ''));
   const texts = sorted.map((cause) => (cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`));
   const subject = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
-  const list = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
+  const list = texts.length === 1 ? texts[0] : `[${listed(texts)}]`;
   return new StatusError(422, 'Invalid', `${subject} "${name}" is invalid: ${list}`, {
     details: { ...(name === '' ? {} : { name }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes: sorted },
   });
+}
+
+/** All causes are in the details; the message is for people, and names as many as can be read. */
+function listed(texts: readonly string[]): string {
+  let length = 0;
+  const shown = texts.filter((text) => (length += text.length) <= longestList);
+  return [...shown, ...(shown.length === texts.length ? [] : [`and ${texts.length - shown.length} more`])].join(', ');
 }
 
 export function newTooManyRequests(message: string, retryAfterSeconds = 1): StatusError {
