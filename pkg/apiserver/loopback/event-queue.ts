@@ -7,6 +7,17 @@ const maxWaiting = 10_000;
 const lowWater = 1000;
 const bookmarkIntervalMs = 60_000;
 
+/** Characters of an object from which on its readers do not decode it in one turn of the event loop. */
+const largeText = 100_000;
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** After everything else that is due, and after whoever asked before has had a turn. */
+function turnOfItsOwn(): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)));
+  return lastTurn;
+}
+
 interface Waiting {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
   object: SharedRepresentation;
@@ -78,7 +89,10 @@ export class EventQueue<T extends AnyObject> implements WatchSink, EventStream<T
         const next = this.#take();
         if (next !== undefined) {
           this.#told = next.object.revision;
-          yield { type: next.type, object: JSON.parse(next.object.text()) as Stored<T> };
+          const text = next.object.text();
+          // Each of many readers decodes it for itself, and looks at all of it.
+          if (text.length > largeText) await turnOfItsOwn();
+          yield { type: next.type, object: JSON.parse(text) as Stored<T> };
           continue;
         }
         if (this.#error !== undefined) throw this.#error;

@@ -1,5 +1,5 @@
-import { formatGroupResource, type ClientEvent, type Model, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
-import { definitionType, isDefinition, isEstablished, modelFromDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
+import { formatGroupResource, type ClientEvent, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
+import { definitionType, isDefinition, isEstablished, type CustomResourceDefinition } from '#pkg/apis/index';
 import { Reflector, type Enqueue, type Log, type Source } from '#pkg/runtime/index';
 
 export interface ServedDefinitionsOptions {
@@ -65,10 +65,12 @@ export class ServedDefinitions implements Source {
 
   #set(definition: Stored<CustomResourceDefinition>): void {
     const { name, uid, deletionTimestamp } = definition.metadata;
-    const model = isDefinition(definition) && isEstablished(definition) ? modelFromDefinition(definition) : undefined;
-    const resources = model === undefined ? [] : resourcesOf(model);
-    if (model === undefined || resources.length === 0 || formatGroupResource({ group: model.group, resource: model.names.plural }) !== name) return this.#remove(name);
-    this.#served.set(name, { uid, group: model.group, resources, isBeingDeleted: deletionTimestamp !== undefined });
+    // Of a large one nothing is worked out that permissions do not speak of.
+    if (!isDefinition(definition) || !isEstablished(definition)) return this.#remove(name);
+    const { group, names } = definition.spec;
+    const resources = resourcesOf(definition);
+    if (resources.length === 0 || formatGroupResource({ group, resource: names.plural }) !== name) return this.#remove(name);
+    this.#served.set(name, { uid, group, resources, isBeingDeleted: deletionTimestamp !== undefined });
     this.#look(name);
   }
 
@@ -84,10 +86,10 @@ export class ServedDefinitions implements Source {
 }
 
 /** None where no version is served. */
-function resourcesOf({ names: { plural }, versions }: Model): string[] {
+function resourcesOf({ spec: { names: { plural }, versions } }: CustomResourceDefinition): string[] {
   const served = versions.filter((version) => version.served);
   if (served.length === 0) return [];
-  const hasStatus = served.some(({ subresources }) => subresources.status);
-  const hasScale = served.some(({ subresources }) => subresources.scale !== undefined);
+  const hasStatus = served.some(({ subresources }) => subresources?.status !== undefined);
+  const hasScale = served.some(({ subresources }) => subresources?.scale !== undefined);
   return [plural, ...(hasStatus ? [`${plural}/status`] : []), ...(hasScale ? [`${plural}/scale`] : [])];
 }
