@@ -27,10 +27,13 @@ async function holds(): Promise<boolean> {
   const wanted = ({ name }: HoldCase): boolean => name.includes(values.only ?? '');
   const rows: HoldRow[] = [];
   const cases = [bodyCases(), realDefinitionCases(), definitionCases(), objectCases(), patchCases(), readCases()].flat().filter(wanted);
-  const slowness = processorSlowness();
-  process.stdout.write(`limits are ${slowness.toFixed(2)} times those of the processor they were set on\n${line(['case', 'bytes', 'status', 'CPU ms', 'wall ms', 'limit'])}\n`);
+  // Before and after each case: a virtual machine is not always as quick as a moment ago.
+  let slowness = processorSlowness();
+  process.stdout.write(`limits are ${slowness.toFixed(2)} times those of the processor they were set on, and follow it\n${line(['case', 'bytes', 'status', 'CPU ms', 'wall ms', 'limit'])}\n`);
   const report = (measured: HoldRow): void => {
-    const row = { ...measured, limitMs: Math.round(measured.limitMs * slowness) };
+    const before = slowness;
+    slowness = processorSlowness();
+    const row = { ...measured, limitMs: Math.round(measured.limitMs * Math.max(before, slowness)) };
     rows.push(row);
     process.stdout.write(`${line([row.name, String(row.size), row.statuses, row.cpuMs.toFixed(0), row.wallMs.toFixed(0), isLate(row) ? `${row.limitMs} OVER` : String(row.limitMs)])}\n`);
   };
