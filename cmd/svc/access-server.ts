@@ -1,18 +1,16 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AccessDatabase, accessMigrations, type TokenRoles } from '#pkg/access/index';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
 import { clusterRoleType } from '#pkg/apis/index';
-import { RestClient } from '#pkg/client/index';
 import { migrate } from '#pkg/database/index';
 import { checkAdminToken } from './check-options.ts';
 import { listenForAccess } from './start-access-server.ts';
 import { newLogger } from './logger.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase } from './open-storage.ts';
-import { OperatorError } from './operator-error.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
+import { platformClient } from './platform-client.ts';
 import { readTokenFile } from './read-token-file.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { subjectsByClient } from './subject-check.ts';
@@ -37,8 +35,8 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     await migrate(database, 'access', accessMigrations);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
-    const token = await readTokenFile(options['svc.access.token-file'] ?? join(options['svc.data.dir'], 'admin-token'), 'svc.access.token-file');
-    const client = connect(options['svc.access.api-url'], token);
+    const token = await readTokenFile(options, 'svc.access.token-file');
+    const client = platformClient(options, 'svc.access.api-url', { token });
     teardown.add('client', async () => client.close());
     const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
     server.serve(access);
@@ -48,14 +46,6 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
   } catch (error) {
     await teardown.run();
     throw error;
-  }
-}
-
-function connect(url: string, token: string): RestClient {
-  try {
-    return RestClient.connect({ url, token });
-  } catch (error) {
-    throw new OperatorError(`svc.access.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`, { cause: error });
   }
 }
 

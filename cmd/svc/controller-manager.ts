@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
@@ -26,7 +25,6 @@ import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
-import { OperatorError } from './operator-error.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 import { PluginClients } from './plugin-clients.ts';
@@ -35,6 +33,7 @@ import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
+import { platformClient } from './platform-client.ts';
 import { readTokenFile } from './read-token-file.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
@@ -45,7 +44,7 @@ const RECONCILE_SHARE = 0.8;
 /** Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export async function controllerManager({ options }: LoadedOptions, environment: Environment): Promise<number> {
   const log = newLogger(options['svc.log.level']);
-  const token = await readTokenFile(options['svc.controllers.token-file'] ?? join(options['svc.data.dir'], 'admin-token'), 'svc.controllers.token-file');
+  const token = await readTokenFile(options, 'svc.controllers.token-file');
   return runUntilSignal(() => startControllerManager(options, { token, environment, log }), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 
@@ -55,7 +54,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     const metrics = new Registry();
     collectDefaultMetrics({ register: metrics });
     const url = options['svc.controllers.api-url'];
-    const client = connect(url, token, log);
+    const client = platformClient(options, 'svc.controllers.api-url', { token, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
     teardown.add('client', async () => client.close());
     const hosted: EndpointGroup[] = [];
     const address = await listen(options, { client, token, metrics, log, teardown, hosted });
@@ -70,14 +69,6 @@ async function startControllerManager(options: Options, { token, environment, lo
   } catch (error) {
     await teardown.run();
     throw error;
-  }
-}
-
-function connect(url: string, token: string, log: Logger): RestClient {
-  try {
-    return RestClient.connect({ url, token, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
-  } catch (error) {
-    throw new OperatorError(`svc.controllers.api-url is ${JSON.stringify(url)}, which is no URL of a server: http://host:port or https://host:port.`, { cause: error });
   }
 }
 

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isPersonalToken } from '#pkg/identity/index';
 import { OperatorError } from './operator-error.ts';
+import type { Options } from './options/option-table.ts';
 import { explainStartFailure } from './start-failure.ts';
 
-/** The personal token in a file that holds nothing else. Throws OperatorError, which names the option. */
-export async function readTokenFile(file: string, option: string): Promise<string> {
+/** The personal token in the file of the option, by default the administrator's; it holds nothing else. Throws OperatorError, which names the option. */
+export async function readTokenFile(options: Options, option: 'svc.controllers.token-file' | 'svc.access.token-file'): Promise<string> {
+  const file = options[option] ?? join(options['svc.data.dir'], 'admin-token');
   let token: string;
   try {
     token = (await readFile(file, 'utf8')).trim();
