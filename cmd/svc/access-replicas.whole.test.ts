@@ -229,12 +229,12 @@ describe('what one replica takes away is refused by the other, from the next req
 
 describe('what is counted is counted by both together', () => {
   test('requests of a user', async () => {
-    const person = await addPerson();
     const minute = async (): Promise<string> => String((await sql.query<{ minute: Date }>("SELECT date_trunc('minute', now()) AS minute")).rows[0]!.minute.getTime());
     let statuses: number[];
     let began: string;
-    // Once more where a minute ended meanwhile.
+    // Once more where a minute ended meanwhile: by somebody else, since the new minute has counted this one's requests.
     do {
+      const person = await addPerson();
       began = await minute();
       const each = async (replica: Served): Promise<number[]> => {
         const got: number[] = [];
