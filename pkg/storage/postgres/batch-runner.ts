@@ -193,6 +193,7 @@ export class BatchRunner {
       try {
         if (lost !== undefined) await this.#endSession(lost);
         const revisions = await this.#readLog(batch);
+        if (revisions.size > 0) await this.#awaitStandbys();
         sink.uncertain();
         const undone = writes.filter((write) => {
           const revision = revisions.get(keyOf(write.operation));
@@ -215,6 +216,14 @@ export class BatchRunner {
       [pid, startedAt],
     );
     if (rows[0]?.alive === false) throw new Error('the lost session is still there');
+  }
+
+  /**
+   * What the log shows may be on this server alone: a session that is ended while it waits for a synchronous standby leaves its commit behind, visible.
+   * A commit after it, which waits in its turn, is acknowledged when both are where they have to be.
+   */
+  async #awaitStandbys(): Promise<void> {
+    await this.#options.pool.query("SELECT pg_logical_emit_message(true, 'svc', '')");
   }
 
   async #readLog({ id, after }: SentBatch): Promise<Map<string, number>> {

@@ -54,8 +54,11 @@ test('after a restore revisions jump once, and older history is void', async () 
 
 test('stores under which the newest history vanishes leave it behind, and so does who starts afterwards', async () => {
   const model = sampleModel('vanishing');
+  const { epoch } = await meta(database);
   const stores = await Promise.all([1, 2].map(() => PostgresStore.open({ database, log: silentLog })));
   await stores[0]!.ensureModel(model);
+  // As a standby that took over has it, without what it lacked.
+  await database.pool.query("UPDATE platform.meta SET timeline = 'the one before'");
   const kept = await stores[0]!.write(createOf(model, sampleObject('kept')));
   const lost = await stores[0]!.write(createOf(model, sampleObject('lost')));
   await Promise.all(stores.map((store) => store.changes.catchUp()));
@@ -68,6 +71,7 @@ test('stores under which the newest history vanishes leave it behind, and so doe
   await Promise.all(stores.map((store) => store.close()));
   const before = await meta(database);
   expect(before.compacted).toBeGreaterThan(lost.revision + 999_999_999);
+  expect(before.epoch).toBe(epoch + 1);
   const fresh = await PostgresStore.open({ database, log: silentLog });
   expect(await meta(database)).toEqual(before);
   expect((await fresh.write(createOf(model, sampleObject('again')))).revision).toBeGreaterThan(before.compacted);

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Log } from '#pkg/database/index';
 import { revisionLock } from './batch-statement.ts';
 
@@ -28,7 +28,7 @@ export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promis
     const jumped = await jump(
       client,
       `FROM pg_control_system() s WHERE meta.system_identifier <> s.system_identifier::text OR meta.timeline <> ${timeline} OR meta.incarnation <> ${incarnation}`,
-      `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`,
+      marks(incarnation),
     );
     if (jumped) log.warn({}, 'the database was restored or failed over: revisions jump, and watches of older ones start anew');
     // Of a database that is older than this mark.
@@ -36,12 +36,19 @@ export async function checkEpoch({ pool, log, ownsFiles }: EpochOptions): Promis
   });
 }
 
-/** The same for who knows that history was lost after `compacted`, unless somebody has jumped since. */
-export async function leaveEpoch({ pool, log }: Pick<EpochOptions, 'pool' | 'log'>, known: { epoch: number; revision: number }): Promise<void> {
+/**
+ * The same for who knows that history was lost after `compacted`, unless somebody has jumped since. It marks the server it is on, too: who sees only by
+ * that mark that another server took over finds it done.
+ */
+export async function leaveEpoch({ pool, log, ownsFiles }: EpochOptions, known: { epoch: number; revision: number }): Promise<void> {
   await underRevisionLock(pool, async (client) => {
-    const jumped = await jump(client, `WHERE epoch <= ${known.epoch} AND compacted < ${known.revision}`);
+    const jumped = await jump(client, `FROM pg_control_system() s WHERE epoch <= ${known.epoch} AND compacted < ${known.revision}`, marks(incarnationSql(ownsFiles)));
     if (jumped) log.warn({}, 'the database was restored under a running server: revisions jump, and watches of older ones start anew');
   });
+}
+
+function marks(incarnation: string): string {
+  return `, system_identifier = s.system_identifier::text, timeline = ${timeline}, incarnation = ${incarnation}`;
 }
 
 /** A dump that is loaded gets new numbers for its tables; a data folder that is copied gets a new time of change for its files. */
@@ -50,12 +57,17 @@ function incarnationSql(ownsFiles: boolean): string {
   return `concat_ws('/', ${tables}${ownsFiles ? `, (SELECT extract(epoch FROM change) FROM pg_stat_file('PG_VERSION'))` : ''})`;
 }
 
-async function jump(client: PoolClient, condition: string, more = ''): Promise<boolean> {
+async function jump(client: ClientBase, condition: string, more = ''): Promise<boolean> {
   const { rowCount } = await client.query(`UPDATE platform.meta SET epoch = epoch + 1, compacted = setval('platform.revision', ${beyond})${more} ${condition}`);
   if (rowCount !== 1) return false;
   // The newest row of the log is the revision of every list: it must lie above what is void.
   await client.query("INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (nextval('platform.revision'), 0, 0, 'M', '', '')");
   return true;
+}
+
+/** The same for a database that was made of a backup and that nobody uses yet, within the transaction of its making. */
+export async function voidHistory(client: ClientBase): Promise<void> {
+  await jump(client, 'WHERE true');
 }
 
 async function underRevisionLock(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
