@@ -14,20 +14,26 @@ interface Surroundings<Observer> {
   log: Logger;
   teardown: Teardown;
   observer?: Observer;
+  /** Shown in pg_stat_activity; `svc` by default. */
+  applicationName?: string;
 }
 
 /** The database of the options, or an embedded one. */
-export async function openPlatformDatabase(options: Options, { log, teardown, observer }: Surroundings<DatabaseObserver>): Promise<Database> {
+export async function openPlatformDatabase(options: Options, { log, teardown, observer, applicationName }: Surroundings<DatabaseObserver>): Promise<Database> {
   const url = options['svc.database.url'];
+  const caFile = options['svc.database.ca-file'];
   const opened = await openDatabase({
     ...(url === undefined ? {} : { url }),
+    ...(caFile === undefined ? {} : { caFile }),
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     queryTimeoutMs: STATEMENT_TIMEOUT_MS + 5_000,
-    settings: { max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS) },
+    // A restore makes the tables of all models in one transaction: nine locks each.
+    settings: { max_connections: String(options['svc.database.pool-size'] + OTHER_CONNECTIONS), max_locks_per_transaction: '512' },
     log,
     ...(observer === undefined ? {} : { observer }),
+    ...(applicationName === undefined ? {} : { applicationName }),
   });
   teardown.add('database', () => opened.stop());
   return opened.database;

@@ -29,7 +29,7 @@ export class Program {
     const { PATH } = process.env;
     this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH, SVC_ACCESS_PORT: '0' },
+      env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);

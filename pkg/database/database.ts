@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { connectionConfig } from './connection-config.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { observeConnects, observeStatements, poolState, type DatabaseObserver, type PoolState } from './database-observer.ts';
 import type { Log } from './log.ts';
@@ -9,8 +10,10 @@ const OLDEST_SUPPORTED = 15;
 const CLOSE_TIMEOUT_MS = 5_000;
 
 export interface DatabaseOptions {
-  /** `postgres://...`; this or `connection`. */
+  /** `postgres://...`; this or `connection`. Its TLS: see `connectionConfig`. */
   readonly url?: string;
+  /** Authority of the server's certificate, with a url: a file in PEM form. */
+  readonly caFile?: string;
   readonly connection?: pg.ClientConfig;
   readonly log: Log;
   /** Shown in pg_stat_activity; `svc` by default. */
@@ -58,7 +61,7 @@ export class Database {
     this.log = options.log;
     this.observer = options.observer;
     this.config = {
-      ...(options.url === undefined ? options.connection : { connectionString: options.url }),
+      ...(options.url === undefined ? options.connection : connectionConfig(options.url, options.caFile)),
       application_name: options.applicationName ?? 'svc',
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
       keepAlive: true,
@@ -76,9 +79,6 @@ export class Database {
   static async connect(options: DatabaseOptions): Promise<Database> {
     if ((options.url === undefined) === (options.connection === undefined)) {
       throw new DatabaseError('A database needs either a url or a connection.');
-    }
-    if (options.url !== undefined && !/^postgres(ql)?:\/\//.test(options.url)) {
-      throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
     }
     const database = new Database(options);
     try {

@@ -11,7 +11,9 @@ export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embed
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';
 export * from './log.ts';
-export * from './migrator.ts';
+export { checkMigrations, type CheckedSchema, type TableUser } from './migration-check.ts';
+export type { MigrateOptions, Migration } from './migration-steps.ts';
+export { migrate, migrateWithin, migrationLock } from './migrator.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';
 export { settledWithin } from './settled-within.ts';

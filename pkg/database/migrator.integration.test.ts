@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
-import { migrate, type Migration } from './migrator.ts';
+import type { Migration } from './migration-steps.ts';
+import { migrate, migrateWithin } from './migrator.ts';
 import { silentLog } from './silent-log.ts';
 
 let home: TestDatabase;
@@ -88,6 +89,59 @@ test('a user without the right to create schemas may use one made for it', async
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
 });
 
+test('a schema can be brought to an earlier step, and on from there', async () => {
+  expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([built.name]);
+  expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([]);
+  expect(await migrate(first(), 'half', [built, raw])).toEqual([raw.name]);
+  expect(await migrate(first(), 'half', [built, raw], { through: built.name })).toEqual([]);
+  await expect(migrate(first(), 'half', [built, raw], { through: '0003_year' })).rejects.toThrow('Schema half has no migration 0003_year in this version of the program.');
+});
+
+test("within the caller's transaction all steps are made, or none", async () => {
+  const steps = (): Promise<string[]> =>
+    first().kysely.transaction().execute(async (transaction) => {
+      const ran = await migrateWithin(transaction, 'whole', [built, raw]);
+      await sql`INSERT INTO whole.page VALUES (2)`.execute(transaction);
+      return ran;
+    });
+  const undone = first().kysely.transaction().execute(async (transaction) => {
+    await migrateWithin(transaction, 'whole', [built, raw]);
+    throw new Error('changed my mind');
+  });
+  await expect(undone).rejects.toThrow('changed my mind');
+  expect((await first().pool.query("SELECT FROM pg_namespace WHERE nspname = 'whole'")).rowCount).toBe(0);
+  expect(await steps()).toEqual([built.name, raw.name]);
+  expect((await first().pool.query('SELECT n FROM whole.page ORDER BY n')).rows).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+describe('a program of the version before, on a newer database', () => {
+  const year: Migration = { name: '0003_year', beside: raw.name, up: (db) => db.schema.alterTable('book').addColumn('year', 'integer').execute() };
+  const tags: Migration = { name: '0004_tags', beside: year.name, up: (db) => db.schema.createTable('tag').addColumn('n', 'integer').execute() };
+  const unsaid: Migration = { name: '0005_unsaid', up: (db) => db.schema.dropTable('page').execute() };
+
+  test('starts where each newer step says that it may, and does nothing', async () => {
+    await migrate(first(), 'newer', [built, raw, year]);
+    expect(await migrate(first(), 'newer', [built, raw])).toEqual([]);
+    await expect(migrate(first(), 'newer', [built])).rejects.toThrow('migrated by a newer version of this program (0002_pages is not known here)');
+    await migrate(first(), 'newer', [built, raw, year, tags]);
+    await expect(migrate(first(), 'newer', [built, raw])).rejects.toThrow('(0004_tags is not known here)');
+    await migrate(first(), 'newer', [built, raw, year, tags, unsaid]);
+    await expect(migrate(first(), 'newer', [built, raw, year, tags])).rejects.toThrow('(0005_unsaid is not known here)');
+  });
+
+  test('is of a different line where it has a step that was not run', async () => {
+    await migrate(first(), 'fork', [built, { ...tags, beside: built.name }]);
+    await expect(migrate(first(), 'fork', [built, raw])).rejects.toThrow('Schema fork lacks a migration that comes before 0004_tags');
+  });
+
+  test('may be older than the note of it', async () => {
+    await migrate(first(), 'unnoted', [built]);
+    await first().pool.query('ALTER TABLE unnoted.migration DROP COLUMN beside');
+    expect(await migrate(first(), 'unnoted', [built, raw, year])).toEqual([raw.name, year.name]);
+    expect(await migrate(first(), 'unnoted', [built, raw])).toEqual([]);
+  });
+});
+
 const refused = [
   { reason: 'migrated by a newer version', schema: 'shelf', migrations: [built], message: 'was migrated by a newer version of this program (0002_pages is not known here)' },
   {
@@ -102,6 +156,7 @@ const refused = [
     migrations: [{ ...raw, name: '0000_before' }, built, raw],
     message: 'lacks a migration that comes before 0002_pages',
   },
+  { reason: 'a step beside one that comes later', schema: 'shelf', migrations: [{ ...built, beside: raw.name }, raw], message: 'works beside 0002_pages, which does not come before it' },
   { reason: 'a name without a number', schema: 'shelf', migrations: [{ ...raw, name: 'pages' }], message: 'misnamed or out of order' },
   { reason: 'a schema that is none', schema: 'shelf"; DROP', migrations: [], message: 'is not the name of a schema' },
 ];

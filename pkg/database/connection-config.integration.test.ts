@@ -1,0 +1,138 @@
+import { chmod, chown, mkdir, mkdtemp, open as openFile, readdir, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Database } from './database.ts';
+import { listMajors } from './embedded/cluster.ts';
+import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
+import { findBinaries } from './embedded/postgres-binaries.ts';
+import { spawnPostmaster, type Postmaster } from './embedded/postmaster.ts';
+import { silentLog } from './silent-log.ts';
+import { authority, clientCertificate, clientKey, otherAuthority, serverCertificate, serverKey } from './test-certificates.ts';
+
+/** Of this test alone: PostgreSQL's port is the same everywhere. */
+const address = '127.0.61.7';
+/** The same server, by an address that is not in its certificate. */
+const otherAddress = '127.0.61.8';
+let folder: string;
+let server: Postmaster;
+let logFile: FileHandle;
+const file = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-database-tls-'));
+  await chmod(folder, 0o755);
+  await writeFile(file('pg_hba.conf'), 'local all all trust\nhostssl all certified all cert\nhostssl all all all trust\n', { mode: 0o644 });
+  const texts = { 'ca.crt': authority, 'other.crt': otherAuthority, 'server.crt': serverCertificate, 'server.key': serverKey, 'client.crt': clientCertificate, 'client.key': clientKey };
+  for (const [name, text] of Object.entries(texts)) await writeFile(file(name), text, { mode: 0o600 });
+  const dataDir = join(folder, 'data');
+  await (await EmbeddedPostgres.start({ dataDir, log: silentLog, settings: { fsync: 'off' } })).stop();
+  const pgdata = join(dataDir, (await readdir(dataDir)).find((name) => name.startsWith('pgdata-'))!);
+  const { uid, gid } = await stat(pgdata);
+  const account = process.getuid?.() === 0 ? { uid, gid } : undefined;
+  for (const name of ['server.crt', 'server.key', 'ca.crt']) await chown(file(name), uid, gid);
+  const { postgres } = await findBinaries({ account, home: dataDir, majors: await listMajors(dataDir), log: silentLog });
+  const socketDirectory = join(pgdata, 'sockets');
+  await mkdir(socketDirectory);
+  await chown(socketDirectory, uid, gid);
+  logFile = await openFile(file('postgres.log'), 'a');
+  const settings = { listen_addresses: `${address},${otherAddress}`, unix_socket_directories: socketDirectory, hba_file: file('pg_hba.conf'), fsync: 'off', ssl: 'on', ssl_cert_file: file('server.crt'), ssl_key_file: file('server.key'), ssl_ca_file: file('ca.crt') };
+  server = await spawnPostmaster({ postgres, pgdata, socketDirectory, account, settings, logFile: logFile.fd });
+  await until(async () => (await open('?sslmode=require')).close());
+  const operator = await open('?sslmode=require');
+  await operator.pool.query('CREATE ROLE certified LOGIN');
+  await operator.close();
+});
+afterAll(async () => {
+  await server.stop();
+  await logFile.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Tries again until it does not throw. */
+async function until(works: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await works();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const open = (query: string, caFile?: string): Promise<Database> =>
+  Database.connect({ url: `postgres://svc@${address}:5432/postgres${query}`, log: silentLog, connectionTimeoutMs: 5000, ...(caFile === undefined ? {} : { caFile }) });
+
+/** Is every connection that is opened over TLS? */
+async function isEncrypted(database: Database): Promise<boolean[]> {
+  const ask = 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
+  const client = await database.newClient();
+  const pool = database.newPool({ max: 1 });
+  const answers = await Promise.all([database.pool, client, pool].map(async (asked) => (await asked.query<{ ssl: boolean }>(ask)).rows[0]!.ssl));
+  await client.end();
+  await database.close();
+  return answers;
+}
+
+describe('a connection to PostgreSQL is encrypted', () => {
+  test.each([
+    ['whoever it is', () => '?sslmode=require', false],
+    ['to who has a certificate of the authority', () => `?sslmode=verify-ca&sslrootcert=${file('ca.crt')}`, false],
+    ['to who has one for its name', () => `?sslmode=verify-full&sslrootcert=${file('ca.crt')}`, false],
+    ['where the URL names an authority', () => `?sslrootcert=${file('ca.crt')}`, false],
+    ['where the option names one', () => '', true],
+    ['and other parameters of the URL are kept', () => '?options=-c%20search_path%3Dpublic&sslmode=require', false],
+  ])('%s', async (_reason, query, byOption) => {
+    const database = await open(query(), byOption ? file('ca.crt') : undefined);
+    expect(await isEncrypted(database)).toEqual([true, true, true]);
+  });
+
+  test('with a certificate of its own, where the server asks for one', async () => {
+    const to = (more: string): Promise<Database> => Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('ca.crt')}${more}`, log: silentLog });
+    await (await to(`&sslcert=${file('client.crt')}&sslkey=${file('client.key')}`)).close();
+    await expect(to('')).rejects.toThrow(/valid client certificate/);
+  });
+});
+
+describe('a connection to PostgreSQL is refused', () => {
+  test.each([
+    ['to who has a certificate of another authority', () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`, /self-signed|unable to (verify|get)/],
+    ['without TLS, where the server wants it', () => '?sslmode=disable', /no encryption/],
+  ])('%s', async (_reason, query, says) => {
+    await expect(open(query())).rejects.toThrow(says);
+  });
+
+  test('to who has a certificate for another name', async () => {
+    const to = (query: string): Promise<Database> => Database.connect({ url: `postgres://svc@${otherAddress}:5432/postgres?sslrootcert=${file('ca.crt')}${query}`, log: silentLog });
+    await expect(to('')).rejects.toThrow(/does not match certificate/);
+    await (await to('&sslmode=verify-ca')).close();
+  });
+
+  test.each([
+    ['prefer, which protects nothing', '?sslmode=prefer', /sslmode that is not one of disable, require, verify-ca, verify-full/],
+    ['a mode that is none', '?sslmode=VERIFY', /not one of/],
+    ['verify-ca without an authority', '?sslmode=verify-ca', /needs an authority/],
+    ['the authorities of everybody, without the name', '?sslmode=require&sslrootcert=system', /would trust anybody/],
+    ['what node-postgres knows besides', '?sslmode=verify-full&ssl=0', /has ssl, which is not understood/],
+    ['the same in other letters', '?SSLMode=verify-full', /has SSLMode, which/],
+    ['a mode said twice', '?sslmode=require&sslmode=disable', /once each/],
+    ['what would ask for more', '?sslmode=require&channel_binding=require', /has channel_binding/],
+    ['a mode behind another question mark', '?x=?&sslmode=prefer', /not one of/],
+    ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
+    ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
+    ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
+  ])('%s, before anything is sent', async (_reason, query, says) => {
+    await expect(open(query)).rejects.toThrow(says);
+  });
+
+  test('the name by which servers of svc know each other is not the URL\'s to change', async () => {
+    const database = await open('?sslmode=require&application_name=shop');
+    expect((await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name).toBe('svc');
+    await database.close();
+  });
+
+  test('two authorities', async () => {
+    await expect(open('?sslrootcert=/x', '/y')).rejects.toThrow(/keep one/);
+  });
+});

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import type { ClientConfig } from 'pg';
+import { DatabaseError } from './database-error.ts';
+
+const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+type Mode = (typeof modes)[number];
+
+/** Of libpq's, what would be taken for granted and is not there: nothing may be asked for in vain. */
+const refusedParameters = /^(ssl|channel_binding$|gss|require_auth$|krb)/i;
+/** It is ours: by it servers of svc know each other. */
+const ownParameters = ['application_name', 'fallback_application_name'];
+
+/**
+ * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full), `sslrootcert`, `sslcert`, `sslkey`.
+ * With an authority, of the URL or in `caFile`, and no mode, it is verify-full; with neither there is no TLS. `prefer` and `allow` are refused: whoever is between
+ * could choose that there is none; so is every other parameter that asks for protection. The files are read once. Source: https://www.postgresql.org/docs/current/libpq-ssl.html
+ * Throws DatabaseError, which never repeats the URL.
+ */
+export function connectionConfig(url: string, caFile?: string): ClientConfig {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
+  const cut = url.indexOf('?');
+  const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
+  const given = take(parameters, 'sslmode');
+  const [rootcert, cert, key] = [take(parameters, 'sslrootcert'), take(parameters, 'sslcert'), take(parameters, 'sslkey')];
+  for (const name of ownParameters) parameters.delete(name);
+  const unknown = [...parameters.keys()].find((name) => refusedParameters.test(name));
+  if (unknown !== undefined) throw new DatabaseError(`The database url has ${unknown.slice(0, 40)}, which is not understood; there are sslmode, sslrootcert, sslcert and sslkey, once each.`);
+  if (rootcert !== undefined && caFile !== undefined) throw new DatabaseError('The database has two authorities, sslrootcert in its url and svc.database.ca-file; keep one.');
+  const authority = rootcert ?? caFile;
+  const mode = given === undefined ? (authority === undefined ? 'disable' : 'verify-full') : modes.find((known) => known === given);
+  if (mode === undefined) throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
+  const address = cut === -1 ? url : url.slice(0, cut);
+  return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, ssl: tlsOf(mode, { authority, cert, key }) };
+}
+
+/** What is said twice stays, and is refused. */
+function take(parameters: URLSearchParams, name: string): string | undefined {
+  const values = parameters.getAll(name);
+  if (values.length === 1) parameters.delete(name);
+  return values[0];
+}
+
+interface Files {
+  authority: string | undefined;
+  cert: string | undefined;
+  key: string | undefined;
+}
+
+function tlsOf(mode: Mode, { authority, cert, key }: Files): false | ConnectionOptions {
+  if (mode === 'disable') {
+    if (authority !== undefined || cert !== undefined || key !== undefined) throw new DatabaseError('The database url says sslmode=disable, and certificates are named; without TLS nothing checks them.');
+    return false;
+  }
+  if ((cert === undefined) !== (key === undefined)) throw new DatabaseError('In the database url sslcert and sslkey belong together; name both.');
+  if (mode === 'verify-ca' && authority === undefined) throw new DatabaseError('The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.');
+  // Anybody can have a certificate of a public authority, for some name.
+  if (authority === 'system' && mode !== 'verify-full') throw new DatabaseError(`The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`);
+  const own = cert === undefined || key === undefined ? {} : { cert: read(cert), key: read(key) };
+  // `system`: the authorities that Node knows.
+  const ca = authority === undefined || authority === 'system' ? {} : { ca: read(authority) };
+  if (mode === 'verify-full') return { ...ca, ...own };
+  if (authority === undefined) return { ...own, rejectUnauthorized: false };
+  return { ...ca, ...own, checkServerIdentity: () => undefined };
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new DatabaseError(`${file}, a certificate or key of the database, cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'}).`, { cause: error });
+  }
+}

@@ -1,0 +1,126 @@
+import pg from 'pg';
+import type { Database } from './database.ts';
+import { DatabaseError, messageOf } from './database-error.ts';
+import { pendingSteps, stepsOf, type AppliedStep, type Migration } from './migration-steps.ts';
+import { migrationLock, TABLE_LOCK_WAIT_MS } from './migrator.ts';
+
+export interface CheckedSchema {
+  readonly schema: string;
+  /** Names of the steps that were run, and of those that `migrate` would run. */
+  readonly applied: readonly string[];
+  readonly pending: readonly string[];
+  /** Of those that were run, the ones that only a newer version knows, and says that this one may work beside. */
+  readonly newer: readonly string[];
+  /** Another process is at it, or waits to be. */
+  readonly underWay: boolean;
+  /** Who uses the schema's tables in a transaction right now: a pending step that changes such a table is tried again until they are done. */
+  readonly inUseBy: readonly TableUser[];
+}
+
+export interface TableUser {
+  readonly pid: number;
+  readonly application: string;
+  readonly user: string;
+  /** How old the transaction is; null where that is not for us to see. */
+  readonly seconds: number | null;
+}
+
+/**
+ * What `migrate` would do to each schema, found out in a transaction that can change nothing.
+ * Throws DatabaseError, in one sentence, where this program could not take the database over: it is a standby or read only, was migrated by
+ * a newer version or a different line of the program, or the user lacks a right that a pending step needs.
+ */
+export async function checkMigrations(database: Database, schemas: readonly { schema: string; migrations: readonly Migration[] }[]): Promise<CheckedSchema[]> {
+  const client = await connect(database);
+  try {
+    await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    await checkWritable(client);
+    const checked: CheckedSchema[] = [];
+    for (const { schema, migrations } of schemas) checked.push(await checkSchema(client, schema, migrations));
+    await client.query('ROLLBACK');
+    client.release();
+    return checked;
+  } catch (error) {
+    client.release(true);
+    throw error instanceof DatabaseError ? error : new DatabaseError(`The database cannot be checked: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+async function connect(database: Database): Promise<pg.PoolClient> {
+  try {
+    return await database.pool.connect();
+  } catch (error) {
+    throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
+  }
+}
+
+async function checkWritable(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean; readonly: boolean }>(
+    "SELECT pg_is_in_recovery() AS standby, current_setting('default_transaction_read_only')::boolean AS readonly",
+  );
+  if (rows[0]?.standby === true) throw new DatabaseError('This PostgreSQL is a standby, which cannot be written to; name its primary in svc.database.url.');
+  if (rows[0]?.readonly === true) throw new DatabaseError('This database is read only (default_transaction_read_only is on); switch that off for it or for its user.');
+}
+
+async function checkSchema(client: pg.PoolClient, schema: string, migrations: readonly Migration[]): Promise<CheckedSchema> {
+  const steps = stepsOf(schema, migrations, {});
+  const applied = await appliedSteps(client, schema);
+  const pending = pendingSteps(steps, applied ?? []).map(({ name }) => name);
+  const newer = (applied ?? []).map(({ name }) => name).filter((name) => !migrations.some((migration) => migration.name === name));
+  if (pending.length > 0) await checkRights(client, schema, applied !== undefined);
+  const { rows } = await client.query<{ held: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND objsubid = 1 AND (classid::bigint << 32 | objid::bigint) = ${migrationLock(schema)}) AS held`,
+  );
+  return { schema, applied: (applied ?? []).map(({ name }) => name), pending, newer, underWay: rows[0]?.held === true, inUseBy: pending.length === 0 ? [] : await tableUsers(client, schema) };
+}
+
+/** Undefined where there is no such schema. */
+async function appliedSteps(client: pg.PoolClient, schema: string): Promise<AppliedStep[] | undefined> {
+  const { rows } = await client.query<{ columns: string[] }>(
+    `SELECT ARRAY(SELECT attname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = n.oid AND c.relname = 'migration') AS columns
+      FROM pg_namespace n WHERE nspname = $1`,
+    [schema],
+  );
+  if (rows[0] === undefined) return undefined;
+  const { columns } = rows[0];
+  if (columns.length === 0) return [];
+  // A table that an earlier version made has no such column yet.
+  const beside = columns.includes('beside') ? 'beside' : 'NULL AS beside';
+  return (await client.query<AppliedStep>(`SELECT name, ${beside} FROM ${pg.escapeIdentifier(schema)}.migration ORDER BY name COLLATE "C"`)).rows;
+}
+
+async function checkRights(client: pg.PoolClient, schema: string, exists: boolean): Promise<void> {
+  const right = exists ? "has_schema_privilege($1, 'CREATE')" : "has_database_privilege(current_database(), 'CREATE')";
+  const { rows } = await client.query<{ user: string; database: string; may: boolean }>(
+    `SELECT current_user::text AS user, current_database() AS database, ${right} AS may`,
+    exists ? [schema] : [],
+  );
+  const { user, database, may } = rows[0] ?? { user: '', database: '', may: true };
+  if (!may && exists) throw new DatabaseError(`User ${user} may not create tables in schema ${schema}; make the user its owner (ALTER SCHEMA ${schema} OWNER TO ${pg.escapeIdentifier(user)}).`);
+  if (!may) throw new DatabaseError(`User ${user} may not create the schema ${schema}; allow it (GRANT CREATE ON DATABASE ${pg.escapeIdentifier(database)} TO ${pg.escapeIdentifier(user)}), or create the schema for them.`);
+  // Only an owner changes a table or replaces a function.
+  const { rows: others } = await client.query<{ name: string; owner: string }>(
+    `SELECT name, pg_get_userbyid(owner) AS owner FROM (
+        SELECT c.relname AS name, c.relowner AS owner FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p', 'S', 'v')
+        UNION ALL SELECT p.proname, p.proowner FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1) AS made
+      WHERE NOT pg_has_role(owner, 'USAGE') ORDER BY name LIMIT 1`,
+    [schema],
+  );
+  const other = others[0];
+  if (other !== undefined) throw new DatabaseError(`${schema}.${other.name} belongs to ${other.owner}, and only its owner can change it; migrate as ${other.owner}, or make ${user} the owner (REASSIGN OWNED).`);
+}
+
+async function tableUsers(client: pg.PoolClient, schema: string): Promise<TableUser[]> {
+  // Automatic vacuums give way to whoever waits for them.
+  const { rows } = await client.query<TableUser>(
+    `SELECT a.pid, a.application_name AS application, coalesce(a.usename, '') AS user, round(extract(epoch FROM clock_timestamp() - a.xact_start), 1)::float8 AS seconds
+      FROM pg_stat_activity a
+      WHERE a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker' AND coalesce(a.xact_start < clock_timestamp() - $2 * interval '1 ms', true)
+        AND EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation JOIN pg_namespace n ON n.oid = c.relnamespace
+          WHERE l.pid = a.pid AND l.granted AND n.nspname = $1 AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+      ORDER BY a.xact_start LIMIT 20`,
+    [schema, TABLE_LOCK_WAIT_MS],
+  );
+  return rows;
+}

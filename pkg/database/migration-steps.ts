@@ -1,0 +1,75 @@
+import type { Kysely } from 'kysely';
+import { DatabaseError } from './database-error.ts';
+
+/** One step of a schema, run once in its life and never changed afterwards. */
+export interface Migration {
+  /** `0001_objects`: four digits, then words; the order of names is the order of steps. */
+  readonly name: string;
+  /**
+   * The newest step that a program must know to work on a database where this one was run. Such a program starts, too, and runs nothing: a replica of the
+   * version before that is started again in the middle of a rollout, or after one that was taken back. For a step that only adds, the one before it.
+   * Without it only a program that knows this step may start.
+   */
+  readonly beside?: string;
+  /**
+   * Runs inside a transaction whose search path is the schema: builders and raw SQL without a schema land in it.
+   * The path is not kept with functions and triggers; in their bodies, write the schema out.
+   */
+  up(db: Kysely<unknown>): Promise<void>;
+}
+
+export interface MigrateOptions {
+  /** The name of the last step to run; all by default. */
+  readonly through?: string | undefined;
+}
+
+/** What is to be done to a schema. */
+export interface Steps {
+  readonly schema: string;
+  /** Every one that this program knows. */
+  readonly known: readonly Migration[];
+  /** So many of them are wanted. */
+  readonly wanted: number;
+}
+
+/** Throws DatabaseError for names that are out of order, and for a `through` that is not among them. */
+export function stepsOf(schema: string, known: readonly Migration[], { through }: MigrateOptions): Steps {
+  checkNames(schema, known);
+  const last = through === undefined ? known.length - 1 : known.findIndex(({ name }) => name === through);
+  if (through !== undefined && last === -1) throw new DatabaseError(`Schema ${schema} has no migration ${through} in this version of the program.`);
+  return { schema, known, wanted: last + 1 };
+}
+
+/** A step that was run, by this version or another. */
+export interface AppliedStep {
+  readonly name: string;
+  readonly beside: string | null;
+}
+
+/** Those that are still to run, in their order. Throws DatabaseError where this program cannot work with what was run. */
+export function pendingSteps({ schema, known, wanted }: Steps, applied: readonly AppliedStep[]): readonly Migration[] {
+  const names = new Set(known.map(({ name }) => name));
+  const newer = applied.filter(({ name }) => !names.has(name));
+  const barring = newer.find(({ beside }) => beside === null || !names.has(beside));
+  if (barring !== undefined) {
+    throw new DatabaseError(`Schema ${schema} was migrated by a newer version of this program (${barring.name} is not known here); run that version.`);
+  }
+  const own = applied.filter(({ name }) => names.has(name));
+  if (own.some(({ name }, index) => name !== known[index]?.name) || (newer.length > 0 && own.length < known.length)) {
+    throw new DatabaseError(`Schema ${schema} lacks a migration that comes before ${applied.at(-1)?.name}; it was migrated by a different line of this program.`);
+  }
+  return known.slice(own.length, wanted);
+}
+
+function checkNames(schema: string, migrations: readonly Migration[]): void {
+  if (!/^[a-z][a-z0-9_]{0,62}$/.test(schema)) throw new DatabaseError(`${schema} is not the name of a schema.`);
+  for (const [index, { name, beside }] of migrations.entries()) {
+    const previous = migrations[index - 1]?.name ?? '';
+    if (!/^\d{4}_[a-z0-9_]+$/.test(name) || name.slice(0, 4) <= previous.slice(0, 4)) {
+      throw new DatabaseError(`Migration ${name} of schema ${schema} is misnamed or out of order.`);
+    }
+    if (beside !== undefined && !migrations.slice(0, index).some((earlier) => earlier.name === beside)) {
+      throw new DatabaseError(`Migration ${name} of schema ${schema} works beside ${beside}, which does not come before it.`);
+    }
+  }
+}
