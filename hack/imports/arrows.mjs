@@ -10,6 +10,7 @@ export const arrows = new Map([
   ['client', ['apimachinery']],
   ['storage', ['apimachinery', 'database']],
   ['http', ['apimachinery', 'identity']],
+  ['backup', ['apimachinery', 'database']],
   ['runtime', ['apimachinery', 'apis', 'client']],
   ['apiserver', ['apimachinery', 'apis', 'identity', 'http', 'storage']],
   ['access', ['apimachinery', 'identity', 'http', 'database']],

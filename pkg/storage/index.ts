@@ -9,3 +9,5 @@ export * from './storage-error.ts';
 export type * from './store-observer.ts';
 export * from './store.ts';
 export { PostgresStore, type PostgresStoreOptions } from './postgres/postgres-store.ts';
+export { platformMigrations } from './postgres/migrations.ts';
+export { adoptRestored, modelTables, readHistory, rememberedChanges, type HistoryState } from './postgres/restored-history.ts';

@@ -115,7 +115,7 @@ export class TableDefiner {
     await client.query(`CREATE INDEX m_${table.id}_deleted ON ${name} (deleted NULLS FIRST, namespace, name)`);
     if (model.scope === 'Namespaced') await client.query(`CREATE INDEX m_${table.id}_name ON ${name} (name, namespace)`);
     for (const column of columns) for (const text of createIndexTexts(table, column)) await client.query(text);
-    if (model.group === '' && model.names.plural === 'namespaces') await client.query(namespaceExists(name));
+    if (isNamespaces({ group: model.group, resource: model.names.plural })) await client.query(namespaceExists(name));
     if (isLeases({ resource: { group: model.group, resource: model.names.plural } })) await client.query(leaseHeld(name));
     return false;
   }
@@ -204,8 +204,12 @@ export function createIndexTexts(table: Pick<Table, 'id'>, { name, index }: Colu
   ];
 }
 
+export function isNamespaces({ group, resource }: GroupResource): boolean {
+  return group === '' && resource === 'namespaces';
+}
+
 /** A namespace that is being deleted takes no new objects. */
-function namespaceExists(table: string): string {
+export function namespaceExists(table: string): string {
   return `CREATE OR REPLACE FUNCTION platform.namespace_exists(wanted text, rev bigint) RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
     BEGIN RETURN EXISTS (SELECT FROM ${table} WHERE namespace = '' AND name = wanted AND deleted IS NULL); END $$`;
 }

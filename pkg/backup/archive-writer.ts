@@ -1,0 +1,35 @@
+import { createHash, type Hash } from 'node:crypto';
+
+/**
+ * The plain form of a backup, before it is compressed: lines of JSON, and between them the rows of tables in blocks. A block is its length in bytes as a line,
+ * and the bytes; one of length 0 ends a table. The last line holds the SHA-256 of all before it.
+ */
+export class ArchiveWriter {
+  readonly #hash: Hash = createHash('sha256');
+  /** So far. */
+  bytes = 0;
+
+  line(value: object): Buffer {
+    return this.#counted(Buffer.from(`${JSON.stringify(value)}\n`));
+  }
+
+  /** One after the other. */
+  block(rows: Buffer): Buffer[] {
+    return [this.#counted(Buffer.from(`${rows.length}\n`)), this.#counted(rows)];
+  }
+
+  endOfRows(): Buffer {
+    return this.#counted(Buffer.from('0\n'));
+  }
+
+  /** The last line. */
+  end(totals: { tables: number; rows: number }): Buffer {
+    return Buffer.from(`${JSON.stringify({ end: totals, sha256: this.#hash.copy().digest('hex') })}\n`);
+  }
+
+  #counted(part: Buffer): Buffer {
+    this.#hash.update(part);
+    this.bytes += part.length;
+    return part;
+  }
+}

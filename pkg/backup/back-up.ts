@@ -1,0 +1,168 @@
+import type { Client, ClientBase } from 'pg';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { to as copyTo } from 'pg-copy-streams';
+import { DatabaseError, type Database } from '#pkg/database/index';
+import { formatVersion, type ArchiveHeader, type SchemaHeader } from './archive-header.ts';
+import { ArchiveWriter } from './archive-writer.ts';
+import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
+import { BackupError } from './backup-error.ts';
+import { countRows, newProgress, type Progress } from './progress.ts';
+import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
+import { Stall } from './stall.ts';
+import { quoted } from './table-shape.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Of zlib, by measurement: see docs/backup.md. */
+const compressionLevel = 2;
+const maxAttempts = 30;
+const stallLimit = 10 * 60_000;
+
+export interface BackUpOptions {
+  readonly database: Database;
+  readonly schemas: readonly BackedUpSchema[];
+  /** The product's. */
+  readonly version: string;
+  /** Ends it at once, with the signal's reason. */
+  readonly signal: AbortSignal;
+  readonly progress?: Progress;
+  /** Without a byte taken or a row read for so long, it ends. Milliseconds, 10 minutes by default. */
+  readonly stallLimit?: number;
+}
+
+export interface BackupSummary {
+  readonly tables: number;
+  readonly rows: number;
+  /** Before compression. */
+  readonly bytes: number;
+  readonly states: Readonly<Record<string, SchemaState>>;
+}
+
+/**
+ * Writes all rows of the schemas, as of one moment, to `sink`, and ends it unless it is a standard stream; servers go on meanwhile, but changes to the indexes
+ * of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what `sink` fails with.
+ */
+export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
+  const { database, schemas, signal, progress = newProgress() } = options;
+  const stall = new Stall(signal, options.stallLimit ?? stallLimit);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const known = await tablesOutside(database, schemas);
+      const result = await inTransaction(database, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', signal: stall.signal }, async (client) => {
+        const held = await takeHold(client, schemas, known);
+        return held === undefined ? undefined : writeArchive({ ...options, ...held, client, progress, stall }, sink);
+      });
+      if (result !== undefined) return result;
+      if (attempt === maxAttempts) throw new BackupError('Models come and go too fast to get hold of all their tables: try again.');
+    }
+  } finally {
+    stall.end();
+  }
+}
+
+async function tablesOutside(database: Database, schemas: readonly BackedUpSchema[]): Promise<BackedUpTable[]> {
+  const client = await database.pool.connect();
+  try {
+    await checkMigrations(client, schemas);
+    return await readTables(client, schemas);
+  } finally {
+    client.release();
+  }
+}
+
+interface Held {
+  tables: readonly (BackedUpTable & TableSize)[];
+  headers: readonly (readonly [string, SchemaHeader])[];
+}
+
+/** Undefined where tables have changed since they were looked at: the transaction is of no use then. */
+async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], known: readonly BackedUpTable[]): Promise<Held | undefined> {
+  try {
+    // Locks first, then the snapshot, which the first SELECT takes: tables are as it sees them until the end. One that was rewritten after a snapshot is empty in it.
+    await client.query(`LOCK TABLE ${known.map(nameOf).join(', ')} IN ACCESS SHARE MODE`);
+    const tables = await readTables(client, schemas);
+    return namesOf(tables) === namesOf(known) ? { tables, headers: await readHeaders(client, schemas) } : undefined;
+  } catch (error) {
+    // A table, or a column, that is gone since.
+    if (['42P01', '42703'].includes((error as { code?: string }).code ?? '')) return undefined;
+    throw error;
+  }
+}
+
+async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<[string, SchemaHeader][]> {
+  const applied = await checkMigrations(client, schemas);
+  const headers: [string, SchemaHeader][] = [];
+  for (const schema of schemas) headers.push([schema.name, { migrations: applied.get(schema.name)!, state: (await schema.readState?.(client)) ?? {}, sequences: await readSequences(client, schema.name) }]);
+  return headers;
+}
+
+/** Answers what was applied, by schema. */
+async function checkMigrations(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Map<string, string[]>> {
+  const applied = new Map<string, string[]>();
+  for (const { name, migrations } of schemas) {
+    const { rows: there } = await client.query<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', [`${quoted(name)}.migration`]);
+    if (there[0]?.there !== true) throw new BackupError(`There is nothing to back up: the database has no schema ${name} of svc.`);
+    const { rows } = await client.query<{ name: string }>(`SELECT name FROM ${quoted(name)}.migration ORDER BY name COLLATE "C"`);
+    const newer = rows.find((row, i) => row.name !== migrations[i]?.name);
+    if (newer !== undefined) throw new DatabaseError(`Schema ${name} was migrated by a newer version of this program (${newer.name} is not known here); run that version.`);
+    applied.set(name, rows.map((row) => row.name));
+  }
+  return applied;
+}
+
+interface Writing extends BackUpOptions, Held {
+  client: Client;
+  progress: Progress;
+  stall: Stall;
+}
+
+async function writeArchive(writing: Writing, sink: Writable): Promise<BackupSummary> {
+  const { headers, stall, tables, version, progress } = writing;
+  const header: ArchiveHeader = { svcBackup: formatVersion, version, created: new Date().toISOString(), schemas: Object.fromEntries(headers), tables: tables.length };
+  const writer = new ArchiveWriter();
+  progress.stage = 'rows';
+  progress.expectedRows = tables.reduce((sum, { rows }) => sum + rows, 0);
+  const isStandard = sink === process.stdout;
+  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal, end: !isStandard });
+  progress.stage = 'finishing';
+  return { tables: tables.length, rows: progress.rows, bytes: writer.bytes, states: Object.fromEntries(headers.map(([name, { state }]) => [name, state])) };
+}
+
+async function* archive({ client, schemas, tables, progress, stall }: Writing, writer: ArchiveWriter, header: ArchiveHeader): AsyncGenerator<Buffer> {
+  yield writer.line(header);
+  let rows = 0;
+  for (const { rows: _expected, ...table } of tables) {
+    const schema = schemas.find(({ name }) => name === table.schema)!;
+    const { runtimeTables } = schema;
+    const shape = runtimeTables?.pattern.test(table.table) === true ? { shape: await readShape(client, table, Object.keys(runtimeTables.triggers)) } : {};
+    yield writer.line({ ...table, ...shape });
+    const source = client.query(copyTo(`COPY ${sourceOf(schema, table)} TO STDOUT`));
+    for await (const piece of source as AsyncIterable<Buffer>) {
+      yield* writer.block(piece);
+      progress.rows += countRows(piece);
+      progress.bytes = writer.bytes;
+      stall.moved();
+    }
+    yield writer.endOfRows();
+    // Its answer comes after that of COPY, which holds the number of rows.
+    await client.query('SELECT');
+    rows += source.rowCount;
+    yield writer.line({ rows: source.rowCount });
+  }
+  progress.rows = rows;
+  yield writer.end({ tables: tables.length, rows });
+}
+
+function sourceOf({ selections }: BackedUpSchema, table: BackedUpTable): string {
+  const selection = Object.hasOwn(selections, table.table) ? selections[table.table] : undefined;
+  return selection === undefined ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})` : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
+}
+
+async function readSequences(client: ClientBase, schema: string): Promise<Record<string, string>> {
+  const { rows } = await client.query<{ name: string; value: string }>('SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1 AND last_value IS NOT NULL', [schema]);
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+}
+
+const nameOf = ({ schema, table }: BackedUpTable): string => `${quoted(schema)}.${quoted(table)}`;
+const namesOf = (tables: readonly BackedUpTable[]): string => tables.map((table) => `${nameOf(table)} ${table.columns.join(' ')}`).join('\n');

@@ -1,0 +1,197 @@
+import type { Client, ClientBase } from 'pg';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { Kysely, PostgresDialect } from 'kysely';
+import { from as copyFrom } from 'pg-copy-streams';
+import { migrateWithin, type Database } from '#pkg/database/index';
+import { checkHeader, notABackup, type ArchiveHeader } from './archive-header.ts';
+import { ArchiveReader, damaged } from './archive-reader.ts';
+import type { BackedUpSchema } from './backed-up-schema.ts';
+import { BackupError } from './backup-error.ts';
+import { clearPlace } from './clear-place.ts';
+import { completeTables } from './complete-tables.ts';
+import { countRows, newProgress, type Progress } from './progress.ts';
+import { migratedTables } from './read-tables.ts';
+import type { RestoredTable } from './restored-table.ts';
+import { Stall } from './stall.ts';
+import { checkShape, createTableText, quoted } from './table-shape.ts';
+import { inTransaction } from './transaction.ts';
+
+const stallLimit = 10 * 60_000;
+/** An access server that has lost its connection asks again after 7.5 s at the latest. */
+const serverWait = 9_000;
+
+export interface RestoreOptions {
+  readonly database: Database;
+  readonly schemas: readonly BackedUpSchema[];
+  /** Drop the schemas that are there, in the same transaction. */
+  readonly replace: boolean;
+  /** Ends it at once, with the signal's reason, and nothing changed. */
+  readonly signal: AbortSignal;
+  readonly progress?: Progress;
+  /** Without a byte read for so long, it ends. Milliseconds, 10 minutes by default. */
+  readonly stallLimit?: number;
+  /** How long servers that have no connection are looked for before what is there is replaced. Milliseconds, 9 seconds by default. */
+  readonly serverWait?: number;
+}
+
+export interface RestoreSummary {
+  /** Of the program that made the backup. */
+  readonly version: string;
+  readonly created: string;
+  readonly tables: number;
+  readonly rows: number;
+}
+
+/**
+ * Brings back what `backUp` wrote, in one transaction: all of it, or nothing. The schemas are as of the backup's version afterwards; the next start
+ * of a server migrates on. Throws BackupError where there are schemas already and `replace` is not given, where servers use them, and for a backup that is
+ * damaged, cut short, forged or of a newer version.
+ */
+export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
+  const stall = new Stall(options.signal, options.stallLimit ?? stallLimit);
+  const gunzip = createGunzip({ chunkSize: 128 * 1024 });
+  // Its end is the reader's to see; a failure of either is told to the reader by the other.
+  const reading = pipeline(source, gunzip, { signal: stall.signal });
+  reading.catch(() => undefined);
+  try {
+    const reader = new ArchiveReader(piecesOf(gunzip, stall));
+    const header = checkHeader(await reader.line(), options.schemas);
+    return await inTransaction(options.database, { begin: 'BEGIN', signal: stall.signal }, (client) => restoreWithin({ ...options, stall, client, reader, header, progress: options.progress ?? newProgress() }));
+  } catch (error) {
+    throw stall.signal.aborted ? stall.signal.reason : error;
+  } finally {
+    stall.end();
+    source.destroy();
+    gunzip.destroy();
+  }
+}
+
+/** Throws BackupError for what is no gzip. */
+async function* piecesOf(gunzip: Readable, stall: Stall): AsyncGenerator<Buffer> {
+  let isFirst = true;
+  try {
+    for await (const piece of gunzip as AsyncIterable<Buffer>) {
+      isFirst = false;
+      stall.moved();
+      yield piece;
+    }
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code === 'Z_BUF_ERROR') throw new BackupError('The backup ends too soon: it was cut short.', { cause: error });
+    if (typeof code === 'string' && code.startsWith('Z_')) throw isFirst ? notABackup() : damaged();
+    throw error;
+  }
+}
+
+interface Restoring extends RestoreOptions {
+  client: Client;
+  reader: ArchiveReader;
+  header: ArchiveHeader;
+  progress: Progress;
+  stall: Stall;
+}
+
+async function restoreWithin(restoring: Restoring): Promise<RestoreSummary> {
+  const { client, schemas, header, progress, stall } = restoring;
+  const replaced = await clearPlace(client, schemas, { replace: restoring.replace, serverWait: restoring.serverWait ?? serverWait });
+  for (const { name, migrations } of schemas) await migrateWithin(kyselyOver(client), name, migrations, { through: header.schemas[name]!.migrations.at(-1)! });
+  await client.query("SELECT set_config('search_path', 'pg_catalog', true), set_config('lock_timeout', '60s', true)");
+  const foreignKeys = await dropForeignKeys(client, schemas);
+  progress.stage = 'rows';
+  const tables = await readRows(restoring);
+  stall.pause();
+  progress.stage = 'indexes';
+  await completeTables(client, tables, { foreignKeys, progress });
+  progress.stage = 'finishing';
+  await setSequences(client, schemas, header);
+  for (const schema of schemas) await schema.adopt?.(client, { state: header.schemas[schema.name]!.state, replaced: replaced.get(schema.name), tables: runtimeTablesOf(schema, tables) });
+  for (const { schema, table } of tables) await client.query(`ANALYZE ${quoted(schema.name)}.${quoted(table)}`);
+  return { version: header.version, created: header.created, tables: tables.length, rows: progress.rows };
+}
+
+function runtimeTablesOf(schema: BackedUpSchema, tables: readonly RestoredTable[]): Map<string, readonly string[]> {
+  return new Map(tables.filter((table) => table.schema === schema && table.shape !== undefined).map(({ table, columns }) => [table, columns]));
+}
+
+/** Of migrations' making alone, and therefore their own words: they are put back when the rows are there. */
+async function dropForeignKeys(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<string[]> {
+  const { rows } = await client.query<{ table: string; name: string; definition: string }>(
+    `SELECT conrelid::regclass::text AS table, quote_ident(conname) AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+     WHERE contype = 'f' AND connamespace IN (SELECT oid FROM pg_namespace WHERE nspname = ANY ($1))`,
+    [schemas.map(({ name }) => name)],
+  );
+  for (const { table, name } of rows) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  return rows.map(({ table, name, definition }) => `ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+}
+
+async function readRows({ client, reader, header, schemas, progress }: Restoring): Promise<RestoredTable[]> {
+  const migrated = new Map<BackedUpSchema, Map<string, readonly string[]>>();
+  for (const schema of schemas) migrated.set(schema, await migratedTables(client, schema));
+  const tables: RestoredTable[] = [];
+  const seen = new Set<string>();
+  let rows = 0;
+  while (tables.length < header.tables) {
+    const table = tableOf(await reader.line(), schemas, migrated);
+    const name = `${quoted(table.schema.name)}.${quoted(table.table)}`;
+    if (seen.has(name)) throw damaged();
+    seen.add(name);
+    tables.push(table);
+    // Made or emptied in this transaction, so that its rows can be written as settled: nobody has to look at them again.
+    await client.query(table.shape === undefined ? `TRUNCATE ${name}` : createTableText(name, table.shape));
+    const count = await copyRows(client, `COPY ${name} (${table.columns.map(quoted).join(', ')}) FROM STDIN WITH (FREEZE)`, counted(reader.rows(), progress));
+    const told = (await reader.line()) as { rows?: unknown } | null | undefined;
+    if (told?.rows !== count) throw damaged();
+    rows += count;
+  }
+  await reader.end({ tables: header.tables, rows });
+  // One that is not in the backup was not there when it was made.
+  for (const [schema, known] of migrated) for (const table of known.keys()) if (!seen.has(`${quoted(schema.name)}.${quoted(table)}`)) throw damaged();
+  progress.rows = rows;
+  return tables;
+}
+
+/** What the backup says of its next table. Only what is known, or has the form of what is known, becomes a name in SQL. */
+function tableOf(value: unknown, schemas: readonly BackedUpSchema[], migrated: ReadonlyMap<BackedUpSchema, ReadonlyMap<string, readonly string[]>>): RestoredTable {
+  const { schema: schemaName, table, columns, shape: described } = (value ?? {}) as { schema?: unknown; table?: unknown; columns?: unknown; shape?: unknown };
+  const schema = schemas.find(({ name }) => name === schemaName);
+  if (schema === undefined || typeof table !== 'string' || table.length > 63 || !Array.isArray(columns)) throw damaged();
+  const { runtimeTables } = schema;
+  const shape = runtimeTables?.pattern.test(table) === true ? checkShape(described, `${schema.name}.${table}`, Object.keys(runtimeTables.triggers)) : undefined;
+  const present = shape?.columns.map(({ name }) => name) ?? migrated.get(schema)?.get(table);
+  if (present === undefined || columns.length !== present.length || !present.every((name) => columns.includes(name))) throw damaged();
+  return { schema, table, columns: columns as string[], shape };
+}
+
+async function* counted(pieces: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    progress.rows += countRows(piece);
+    progress.bytes += piece.length;
+    yield piece;
+  }
+}
+
+async function copyRows(client: Client, text: string, pieces: AsyncIterable<Buffer>): Promise<number> {
+  const sink = client.query(copyFrom(text));
+  // The database may refuse while nothing is being written.
+  const refused = new Promise<never>((_, reject) => sink.once('error', reject));
+  await Promise.race([pipeline(Readable.from(pieces, { objectMode: false, highWaterMark: 256 * 1024 }), sink), refused]);
+  return sink.rowCount;
+}
+
+async function setSequences(client: ClientBase, schemas: readonly BackedUpSchema[], header: ArchiveHeader): Promise<void> {
+  for (const { name: schema } of schemas) {
+    for (const [name, value] of Object.entries(header.schemas[schema]!.sequences)) {
+      const { rowCount } = await client.query('SELECT setval(c.oid, $3::bigint) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = $2 AND c.relkind = $4', [schema, name, value, 'S']);
+      if (rowCount !== 1) throw damaged();
+    }
+  }
+}
+
+/** Migrations speak kysely; all they say goes through the one connection. */
+function kyselyOver(client: Client): Kysely<unknown> {
+  const only = { query: client.query.bind(client), release: () => undefined };
+  return new Kysely({ dialect: new PostgresDialect({ pool: { connect: async () => Promise.resolve(only as never), end: async () => Promise.resolve() } }) });
+}
+

@@ -1,0 +1,46 @@
+import { BackupError } from './backup-error.ts';
+
+/**
+ * A signal that aborts with `outer`, and where nothing has moved for `limit` milliseconds while it watches: a reader that takes nothing would keep
+ * a snapshot open for ever, and a writer that sends nothing locks.
+ */
+export class Stall {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #limit: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #onOuter = (): void => this.#controller.abort(this.#outer.reason);
+  #moved = performance.now();
+  #isPaused = false;
+
+  constructor(outer: AbortSignal, limit: number) {
+    this.#outer = outer;
+    this.#limit = limit;
+    if (outer.aborted) this.#onOuter();
+    outer.addEventListener('abort', this.#onOuter, { once: true });
+    this.#timer = setInterval(() => this.#look(), Math.min(limit / 4, 5_000)).unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  moved(): void {
+    this.#moved = performance.now();
+  }
+
+  /** What comes is the database's own work, which takes as long as it does. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+    this.#outer.removeEventListener('abort', this.#onOuter);
+  }
+
+  #look(): void {
+    if (this.#isPaused || performance.now() - this.#moved < this.#limit) return;
+    this.#controller.abort(new BackupError(`Nothing has moved for ${Math.round(this.#limit / 1000)} seconds: given up.`));
+  }
+}
