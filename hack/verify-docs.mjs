@@ -1,7 +1,7 @@
 /**
  * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its own.
  * `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` before it.
- * Where a page says http://127.0.0.1:8090, the test's server is asked; blocks see its address as $BASE too. What must hold wherever
+ * Where a page says http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as $BASE too. What must hold wherever
  * controllers run is executed twice: in one process, and with API and controllers in processes of their own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -43,7 +43,9 @@ function listMarkdown(folder) {
 async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
   try {
-    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8090/g, server.url).replaceAll(/http:\/\/(?:127\.0\.0\.1|localhost):8091/g, server.accessUrl) }));
+    const addresses = { 'http:8090': server.url, 'http:8091': server.accessUrl, 'https:8443': server.tlsUrl, 'https:8444': server.accessTlsUrl };
+    const ours = (url, scheme, port) => addresses[`${scheme}:${port}`] ?? url;
+    const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/(https?):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours) }));
     const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), BASE: server.url } });
     const wrong = blocks.findIndex(({ expected }, index) => expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected));
     if (code !== 0) return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;

@@ -1,11 +1,14 @@
 import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
 import { AccessDatabase, accessMigrations, type TokenRoles } from '#pkg/access/index';
 import { isStatusError, type Client } from '#pkg/apimachinery/index';
 import { clusterRoleType } from '#pkg/apis/index';
 import { migrate } from '#pkg/database/index';
 import { checkAdminToken } from './check-options.ts';
+import { warnOfShortDelay } from './drain-times.ts';
 import { listenForAccess } from './start-access-server.ts';
 import { newLogger } from './logger.ts';
+import { DatabaseMetrics } from './metrics/database-metrics.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase } from './open-storage.ts';
 import type { LoadedOptions } from './options/load-options.ts';
@@ -15,6 +18,7 @@ import { readTokenFile } from './read-token-file.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { subjectsByClient } from './subject-check.ts';
 import { Teardown } from './teardown.ts';
+import { openCertificate } from './tls/open-certificate.ts';
 import { urlOf } from './url-of.ts';
 
 /** For an answer of the content platform. */
@@ -30,8 +34,13 @@ export async function accessServer({ options }: LoadedOptions): Promise<number> 
 async function startAccess(options: Options, log: Logger): Promise<Running> {
   const teardown = new Teardown(log);
   try {
-    const database = await openPlatformDatabase(options, { log, teardown });
-    const server = await listenForAccess(options, { log, teardown });
+    warnOfShortDelay(options, log);
+    const metrics = new Registry();
+    const observer = new DatabaseMetrics(metrics);
+    const database = await openPlatformDatabase(options, { log, teardown, observer });
+    observer.showPools(() => database.poolStates());
+    const opened = await openCertificate(options, { selfMade: false, log, teardown });
+    const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
     await migrate(database, 'access', accessMigrations);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
@@ -41,7 +50,9 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
     server.serve(access);
     teardown.add('requests', server.stop);
-    log.info({ accessUrl: urlOf(options['svc.access.host'], server.address), tokenFile }, 'ready');
+    const host = options['svc.access.host'];
+    const accessTlsUrl = server.tlsAddress === undefined ? undefined : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
+    log.info({ accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();

@@ -11,6 +11,8 @@ export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { s
     port: options['svc.server.port'],
     requestTimeoutMs,
     slowRequestMs: options['svc.log.slow-request'],
+    // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be held to it.
+    strictTransportDays: options['svc.tls.cert-file'] === undefined ? 0 : options['svc.http.hsts-days'],
     allowedOrigins: options['svc.http.cors.allowed-origins'],
     limits: {
       connections: options['svc.http.max-connections'],

@@ -13,9 +13,16 @@ export function checkOptions(options: Options): void {
       `svc.http.max-wait is ${maxWaitMs / 1000}s and svc.api.request-timeout ${timeoutMs / 1000}s: who waits so long would be answered 504 instead of 429; make max-wait the shorter one.`,
     );
   }
-  const host = options['svc.server.host'];
-  if (options['svc.security.initial-admin-token'] === undefined && !isLoopback(host)) {
-    throw new OperatorError(`svc.server.host is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);
+  checkReachability(options);
+}
+
+/** Whoever can reach the server finds an administrator's token that somebody has chosen for it. */
+function checkReachability(options: Options): void {
+  if (options['svc.security.initial-admin-token'] !== undefined) return;
+  for (const name of ['svc.server.host', 'svc.server.tls.host'] as const) {
+    const host = options[name];
+    if (host === undefined || isLoopback(host)) continue;
+    throw new OperatorError(`${name} is ${host}, which other machines can reach; set svc.security.initial-admin-token as well, or listen on 127.0.0.1.`);
   }
 }
 

@@ -5,7 +5,7 @@ import { accessServer } from './access-server.ts';
 import { checkDatabaseUrl } from './check-options.ts';
 import type { ServerOptions } from './connect-to-server.ts';
 import { controllerManager } from './controller-manager.ts';
-import { migrate } from './migrate.ts';
+import { checkMigrate, migrate } from './migrate.ts';
 import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
 import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './options/format-option-table.ts';
@@ -17,17 +17,24 @@ import { svcVersion } from './svc-version.ts';
 interface Verb {
   readonly name: string;
   readonly summary: string;
-  readonly run: (loaded: LoadedOptions, environment: Environment) => Promise<number>;
+  /** Options beside svc.* ones: how each is given, and what it does. */
+  readonly flags?: Readonly<Record<string, string>>;
+  readonly run: (loaded: LoadedOptions, environment: Environment, given: Given) => Promise<number>;
+}
+
+interface Given {
+  readonly config?: string;
+  readonly check?: true;
 }
 
 const verbs: readonly Verb[] = [
-  { name: 'serve', summary: 'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, environment }) },
+  { name: 'serve', summary: 'the content platform and the access management service, on an embedded PostgreSQL unless svc.database.url is set (default)', run: (loaded, environment) => serve(loaded, { controllers: true, accessServer: true, local: true, environment }) },
   {
     name: 'apiserver',
     summary: 'the API alone, without controllers and plugins, on the PostgreSQL of svc.database.url',
     run: async (loaded, environment) => {
       checkDatabaseUrl(loaded.options, 'apiserver');
-      return serve(loaded, { controllers: false, accessServer: false, environment });
+      return serve(loaded, { controllers: false, accessServer: false, local: false, environment });
     },
   },
   {
@@ -39,7 +46,12 @@ const verbs: readonly Verb[] = [
     },
   },
   { name: 'controller-manager', summary: 'the controllers and plugins alone, for the server at svc.controllers.api-url', run: controllerManager },
-  { name: 'migrate', summary: 'bring the database up to date, and end', run: migrate },
+  {
+    name: 'migrate',
+    summary: 'bring the database up to date, and end',
+    flags: { '--check': 'change nothing: say what would be run, and end with 1 where this version cannot take the database over' },
+    run: (loaded, _environment, { check }) => (check === true ? checkMigrate(loaded) : migrate(loaded)),
+  },
 ];
 
 /** Runs one command line (without node and script); resolves to the exit code. Throws OperatorError. */
@@ -47,18 +59,19 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   let exitCode = 0;
   const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.').addHelpText('afterAll', `\n${formatOptionTable()}`);
   program.helpCommand(false);
-  for (const { name, summary, run } of verbs) {
-    program
-      .command(name, { isDefault: name === 'serve' })
+  for (const { name, summary, flags = {}, run } of verbs) {
+    const command = program.command(name, { isDefault: name === 'serve' });
+    for (const [flag, effect] of Object.entries(flags)) command.option(flag, effect);
+    command
       .summary(summary)
       .description(summary)
       .option('--config <folder>', 'folder of YAML files (default: ./config, where there is one)')
       // svc.* options are ours to read: commander would repeat a misspelled one with its value.
       .allowUnknownOption()
       .allowExcessArguments()
-      .action(async ({ config }: { config?: string }, { args: rest }: Command) => {
+      .action(async (given: Given, { args: rest }: Command) => {
         checkFirstWord(rest);
-        exitCode = await run(loadOptions({ configFolder: config, environment, args: rest }), environment);
+        exitCode = await run(loadOptions({ configFolder: given.config, environment, args: rest }), environment, given);
       });
   }
   program.command('version').summary('print the version').action(() => void process.stdout.write(`${svcVersion()}\n`));

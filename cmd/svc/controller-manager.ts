@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
 import { namespaceModel, pluginsGroup, pluginUser, systemNamespace } from '#pkg/apis/index';
@@ -25,6 +25,7 @@ import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
+import { showProcess } from './metrics/process-metrics.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 import { PluginClients } from './plugin-clients.ts';
@@ -52,7 +53,7 @@ async function startControllerManager(options: Options, { token, environment, lo
   const teardown = new Teardown(log);
   try {
     const metrics = new Registry();
-    collectDefaultMetrics({ register: metrics });
+    showProcess(metrics, 'controller-manager');
     const url = options['svc.controllers.api-url'];
     const client = platformClient(options, 'svc.controllers.api-url', { token, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
     teardown.add('client', async () => client.close());
@@ -62,7 +63,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     const hostUrl = pluginHostUrl(options, address.port);
     const plugins = pluginHost(options, { client, clientOf: pluginClients(url, { token, log, teardown }), metrics, url: hostUrl, environment, log });
     hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
-    const controllers = startControllers({ client, log, others: [plugins.controller], observerFor: new ControllerMetrics(metrics).observerFor, stopTimeoutMs });
+    const controllers = startControllers({ client, log, others: [plugins.controller], metrics: new ControllerMetrics(metrics), stopTimeoutMs });
     teardown.add('controllers', () => controllers.stop());
     log.info({ api: url, port: address.port }, 'ready');
     return { stop: () => teardown.run() };
@@ -107,7 +108,7 @@ async function listen(options: Options, { client, token, metrics, log, teardown,
   try {
     return await server.listen(at);
   } catch (error) {
-    throw explainListenFailure(error, at, 'svc.controllers.port');
+    throw explainListenFailure(error, at, { host: 'svc.server.host', port: 'svc.controllers.port' });
   }
 }
 

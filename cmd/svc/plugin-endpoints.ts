@@ -12,12 +12,17 @@ const SYNC_MS = 5000;
 
 /** Where API servers in other processes find the plugins of this one, which listens on `port`. Throws OperatorError for an option that is no URL. */
 export function pluginHostUrl(options: Options, port: number): string {
-  const given = options['svc.plugins.host-url'];
+  const given = unbracketed(options['svc.plugins.host-url']);
   if (given === undefined) return `http://${reachable(options['svc.server.host'])}:${port}`;
   const url = URL.canParse(given) ? new URL(given) : undefined;
   const isPlain = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
   if (!isPlain) throw new OperatorError(`svc.plugins.host-url is ${JSON.stringify(given)}, which is no URL of a server: http://host:port or https://host:port.`);
   return given;
+}
+
+/** With an IPv4 address in brackets the brackets go: who adds them in a cluster of IPv6 and IPv4 does not know which of both a pod's address is. */
+function unbracketed(url: string | undefined): string | undefined {
+  return url?.replace(/^(https?:\/\/)\[([0-9]+(?:[.][0-9]+){3})\]/, '$1$2');
 }
 
 /** An address that means all of a machine's is no address of it. */

@@ -21,11 +21,18 @@ export function serve({ options }: LoadedOptions, parts: PlatformParts): Promise
   return runUntilSignal(start, { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 
-function announce({ address, accessAddress, tokenFile }: Platform, options: Options, log: Logger): void {
-  const url = urlOf(options['svc.server.host'], address);
-  const accessUrl = accessAddress === undefined ? undefined : urlOf(options['svc.access.host'], accessAddress);
-  log.info({ url, ...(accessUrl === undefined ? {} : { accessUrl }), tokenFile }, 'ready');
+function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platform, options: Options, log: Logger): void {
+  const [host, accessHost] = [options['svc.server.host'], options['svc.access.host']];
+  const url = urlOf(host, address);
+  const urls = {
+    url,
+    ...(tlsAddress === undefined ? {} : { tlsUrl: urlOf(options['svc.server.tls.host'] ?? host, tlsAddress, 'https') }),
+    ...(access === undefined ? {} : { accessUrl: urlOf(accessHost, access.address) }),
+    ...(access?.tlsAddress === undefined ? {} : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
+  };
+  log.info({ ...urls, tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) }, 'ready');
   if (!process.stdout.isTTY) return;
   process.stdout.write(`\n  Ready: ${url}   token: ${tokenFile}   documentation: ${url}/docs   (Ctrl-C stops)\n`);
-  process.stdout.write(accessUrl === undefined ? '\n' : `  Access: ${accessUrl}   user: ${adminUsername}   password: in ${join(options['svc.data.dir'], 'initial-admin-password')}\n\n`);
+  if (kubeconfig !== undefined) process.stdout.write(`  kubectl --kubeconfig ${kubeconfig} get namespaces\n`);
+  process.stdout.write(access === undefined ? '\n' : `  Access: ${urls.accessUrl}   user: ${adminUsername}   password: in ${join(options['svc.data.dir'], 'initial-admin-password')}\n\n`);
 }

@@ -1,32 +1,42 @@
 import type { AddressInfo } from 'node:net';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
+import type { ServerCertificate } from '#pkg/http/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { drainTimes } from './drain-times.ts';
+import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
-import { explainListenFailure } from './start-failure.ts';
+import { explained, listenTls } from './listen.ts';
 import { svcVersion } from './svc-version.ts';
 import type { Teardown } from './teardown.ts';
+import { showCertificate } from './tls/open-certificate.ts';
 
 export interface ListeningAccess {
   address: AddressInfo;
+  /** For https, where there is a certificate. */
+  tlsAddress: AddressInfo | undefined;
   serve(access: AccessService): void;
   readonly stop: () => Promise<void>;
 }
 
-/** Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError where the port is taken. */
-export async function listenForAccess(options: Options, { log, teardown }: { log: Logger; teardown: Teardown }): Promise<ListeningAccess> {
-  const metrics = new Registry();
-  collectDefaultMetrics({ register: metrics });
-  const { limits, maxInFlight, requestTimeoutMs, slowRequestMs } = apiHttpOptions(options);
+export interface ListenParts {
+  log: Logger;
+  teardown: Teardown;
+  certificate: ServerCertificate | undefined;
+  metrics?: Registry;
+}
+
+/** Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError where a port is taken. */
+export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry() }: ListenParts): Promise<ListeningAccess> {
+  showProcess(metrics, 'access-server');
+  if (certificate !== undefined) showCertificate(metrics, certificate);
+  const { limits, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }) });
+  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
   const stop = (): Promise<void> => server.stop(drainTimes(options));
   teardown.add('access server', stop);
-  try {
-    return { address: await server.listen(), serve: (access) => server.serve(access.parts), stop };
-  } catch (error) {
-    throw explainListenFailure(error, at, 'svc.access.port');
-  }
+  const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
+  const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate }, 'svc.access');
+  return { address, tlsAddress, serve: (access) => server.serve(access.parts), stop };
 }

@@ -25,10 +25,10 @@ const listens: { code: string; says: RegExp }[] = [
   { code: 'ENOTFOUND', says: /^The host name ::1 is not known/ },
 ];
 test.each(listens)('a listener that fails with $code', ({ code, says }) => {
-  expect(explainStartFailure(explainListenFailure(systemError(code), { host: '::1', port: 80 }))).toMatch(says);
+  expect(explainStartFailure(explainListenFailure(systemError(code), { host: '::1', port: 80 }, { host: 'svc.server.host', port: 'svc.server.port' }))).toMatch(says);
 });
 
 test('a listener that fails otherwise is not explained', () => {
   const error = systemError('EIO');
-  expect(explainListenFailure(error, { host: '::1', port: 80 })).toBe(error);
+  expect(explainListenFailure(error, { host: '::1', port: 80 }, { host: 'svc.server.host', port: 'svc.server.port' })).toBe(error);
 });

@@ -1,5 +1,6 @@
 import { DatabaseError } from '#pkg/database/index';
 import { OperatorError } from './operator-error.ts';
+import type { OptionName } from './options/option-table.ts';
 
 const meanings: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use it',
@@ -22,15 +23,15 @@ export function explainStartFailure(error: unknown): string | undefined {
   return `${path} cannot be used: ${meanings[code]} (${code}).`;
 }
 
-/** What a failed `listen` means. */
-export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }, option = 'svc.server.port'): unknown {
+/** What a failed `listen` means; `named` are the options that the address comes from. */
+export function explainListenFailure(error: unknown, { host, port }: { host: string; port: number }, named: { host: OptionName; port: OptionName }): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const sentences: Readonly<Record<string, string>> = {
-    EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --${option}.`,
-    EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --${option}.`,
-    EADDRNOTAVAIL: `${host} is no address of this machine; correct svc.server.host.`,
-    ENOTFOUND: `The host name ${host} is not known; correct svc.server.host.`,
-    EAI_AGAIN: `The host name ${host} cannot be looked up; correct svc.server.host.`,
+    EADDRINUSE: `Port ${port} on ${host} is in use by another program; stop that, or choose another port with --${named.port}.`,
+    EACCES: `This user may not listen on port ${port}; choose one from 1024 on with --${named.port}.`,
+    EADDRNOTAVAIL: `${host} is no address of this machine; correct ${named.host}.`,
+    ENOTFOUND: `The host name ${host} is not known; correct ${named.host}.`,
+    EAI_AGAIN: `The host name ${host} cannot be looked up; correct ${named.host}.`,
   };
   const sentence = code !== undefined && Object.hasOwn(sentences, code) ? sentences[code] : undefined;
   return sentence === undefined ? error : new OperatorError(sentence, { cause: error });

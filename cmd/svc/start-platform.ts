@@ -10,28 +10,34 @@ import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { PlatformMetrics } from './metrics/platform-metrics.ts';
-import { drainTimes } from './drain-times.ts';
+import { drainTimes, warnOfShortDelay } from './drain-times.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
-import { listenForAccess } from './start-access-server.ts';
+import { explained, listenTls } from './listen.ts';
+import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
 import { startControllers } from './start-controllers.ts';
-import { explainListenFailure } from './start-failure.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
 import { subjectsByIndex } from './subject-check.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
+import { openCertificate, showCertificate } from './tls/open-certificate.ts';
+import { prepareKubeconfig } from './tls/prepare-kubeconfig.ts';
 
 const CLAIM_AGE_MS = 24 * 3_600_000;
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
+  /** For https, where there is a certificate. */
+  readonly tlsAddress: AddressInfo | undefined;
   /** Of the access management service, where this process has it. */
-  readonly accessAddress: AddressInfo | undefined;
+  readonly access: Pick<ListeningAccess, 'address' | 'tlsAddress'> | undefined;
   readonly tokenFile: string;
+  /** What kubectl needs; where this process makes its own certificate. */
+  readonly kubeconfig: string | undefined;
 }
 
 /** What runs in one process with the API. */
@@ -40,6 +46,8 @@ export interface PlatformParts {
   controllers: boolean;
   /** The access management service's own listener. */
   accessServer: boolean;
+  /** A certificate of its own where the options name none, and a file for kubectl. */
+  local: boolean;
   environment: Environment;
 }
 
@@ -47,6 +55,7 @@ export interface PlatformParts {
 export async function startPlatform(options: Options, log: Logger, parts: PlatformParts): Promise<Platform> {
   const teardown = new Teardown(log);
   try {
+    warnOfShortDelay(options, log);
     const metrics = new PlatformMetrics(log);
     const database = await openPlatformDatabase(options, { log, teardown, observer: metrics.database });
     metrics.database.showPools(() => database.poolStates());
@@ -54,8 +63,13 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const stopServer = (): Promise<void> => server.stop(drainTimes(options));
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
-    const address = await listen(server, options);
-    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown }) : undefined;
+    const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
+    const address = await explained(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+    const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
+    const certificate = opened?.certificate;
+    const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate }, 'svc.server');
+    if (certificate !== undefined) showCertificate(metrics.registry, certificate);
+    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown, certificate }) : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // After the registry, before the store: whatever waits for keys gets its failure.
@@ -63,6 +77,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.store.show(store);
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
+    const kubeconfig = parts.local && opened !== undefined && tlsAddress !== undefined ? await prepareKubeconfig(options, { opened, tlsAddress, tokenFile, log }) : undefined;
     const registry = await createPlatformRegistry({ store, log, exactTotalLimit: options['svc.api.exact-total-limit'], watchObserver: metrics.watches, keyChecker: keys });
     metrics.showModels(() => registry.models().length);
     teardown.add('registry', () => registry.stop());
@@ -77,7 +92,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
     teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])));
-    return { address, accessAddress: accessServer?.address, tokenFile, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
+    return { address, tlsAddress, access: accessServer, tokenFile, kubeconfig, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
     throw error;
@@ -86,6 +101,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
 
 function startMaintenance(options: Options, { store, log, teardown, metrics }: { store: Store; log: Logger; teardown: Teardown; metrics: PlatformMetrics }): void {
   const limits = { minAge: options['svc.storage.log-min-age'], maxSize: options['svc.storage.log-max-size'], claimAge: CLAIM_AGE_MS };
+  metrics.showLogLimit(limits.maxSize);
   const maintenance = new Maintenance({ store, limits, log, observer: metrics.compacted });
   maintenance.start();
   teardown.add('maintenance', () => maintenance.stop());
@@ -119,7 +135,7 @@ interface ControllerParts {
 
 function runControllers(options: Options, { client, host, log, metrics }: ControllerParts): { stop(): Promise<void> } {
   const { delayMs, drainTimeoutMs } = drainTimes(options);
-  return startControllers({ client, log, others: [host.controller], observerFor: new ControllerMetrics(metrics.registry).observerFor, stopTimeoutMs: delayMs + drainTimeoutMs });
+  return startControllers({ client, log, others: [host.controller], metrics: new ControllerMetrics(metrics.registry), stopTimeoutMs: delayMs + drainTimeoutMs });
 }
 
 interface Made {
@@ -166,12 +182,4 @@ function withDocuments(plugins: EndpointDocuments, own: readonly EndpointDocumen
       return plugins.generation;
     },
   };
-}
-
-async function listen(server: ApiServer, options: Options): Promise<AddressInfo> {
-  try {
-    return await server.listen();
-  } catch (error) {
-    throw explainListenFailure(error, { host: options['svc.server.host'], port: options['svc.server.port'] });
-  }
 }

@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, rm, chmod } from 'node:fs/promises';
+import { mkdtemp, rm, chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
 import { databaseUrlOf, killPrograms, Program, startServe } from './start-test-program.ts';
@@ -60,7 +59,7 @@ describe('svc serve', () => {
     expect(program.stdout).not.toContain('"level":"error"');
   });
 
-  test('shows the metrics that the documentation lists, and no others, and follows a request through its log', async () => {
+  test('shows each series of its metrics once, and follows a request through its log', async () => {
     const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug']);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
     const { headers } = as(token);
@@ -72,10 +71,6 @@ describe('svc serve', () => {
     const text = await (await fetch(`${url}/metrics`, as(token))).text();
     const series = text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]));
     expect(series.filter((each, i) => series.indexOf(each) !== i)).toEqual([]);
-    const shown = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(process|nodejs)_/.test(name));
-    const documentation = await readFile(fileURLToPath(new URL('../../docs/operations.md', import.meta.url)), 'utf8');
-    const documented = [...documentation.matchAll(/^\| `((?:http|db|svc|controller_runtime|workqueue)_[a-z_]+)`/gm)].map(([, name]) => name!);
-    expect(shown.toSorted()).toEqual([...new Set(documented)].toSorted());
     expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
     expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
     expect(text).toMatch(/^svc_token_lookups_total\{result="found"\} [1-9]/m);

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 
 /** What to type into a browser for a server that listens on this host. */
-export function urlOf(host: string, { port }: Pick<AddressInfo, 'port'>): string {
-  return `http://${visitable(host)}:${port}`;
+export function urlOf(host: string, { port }: Pick<AddressInfo, 'port'>, scheme: 'http' | 'https' = 'http'): string {
+  return `${scheme}://${visitable(host)}:${port}`;
 }
 
 function visitable(host: string): string {

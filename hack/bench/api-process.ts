@@ -47,7 +47,7 @@ export class ApiProcess {
       ...(preload === undefined ? [] : ['--import', new URL(preload, import.meta.url).href]),
     ];
     const accessPort = await freePort();
-    const ofServer = [command, `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
+    const ofServer = [command, ...(command === 'serve' ? ['--svc.server.tls.port=0', '--svc.access.tls.port=0'] : []), `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
     const begin = performance.now();
     // No variable of the shell may change what is measured.
     const child = spawn(process.execPath, [...ofNode, program, ...ofServer], { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });

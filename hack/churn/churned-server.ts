@@ -34,7 +34,7 @@ export class ChurnedServer {
     const port = await freePort();
     const log = openSync(join(folder, 'server.log'), 'w');
     const args = ['serve', `--svc.server.port=${port}`, `--svc.data.dir=${join(folder, 'data')}`, `--svc.plugins.dir=${join(folder, 'plugins')}`, '--svc.log.level=warn'];
-    const child = spawn(process.execPath, ['--import', new URL('life-meter.mjs', import.meta.url).href, program, ...args], { cwd: folder, env: { SVC_ACCESS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
+    const child = spawn(process.execPath, ['--import', new URL('life-meter.mjs', import.meta.url).href, program, ...args], { cwd: folder, env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
     const url = `http://127.0.0.1:${port}`;
     const deadline = Date.now() + waitMs;
     while ((await fetch(`${url}/readyz`).catch(() => undefined))?.ok !== true) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 400_000;
 
 /**
  * Runs blocks in one bash session, which ends at the first that fails, and whatever it left running with it.

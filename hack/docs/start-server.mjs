@@ -31,8 +31,8 @@ export async function startServer(root, { inParts = false } = {}) {
   };
   try {
     if (!inParts) {
-      const { url, accessUrl } = await start('serve', '--svc.server.port=0', '--svc.access.port=0');
-      return { url, accessUrl, folder, stop };
+      const { url, accessUrl, tlsUrl, accessTlsUrl } = await start('serve', '--svc.server.port=0', '--svc.access.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0');
+      return { url, accessUrl, tlsUrl, accessTlsUrl, folder, stop };
     }
     const { EmbeddedPostgres, silentLog } = await import(join(root, 'dist/pkg/database/index.js'));
     const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, '.postgres'), log: silentLog });

@@ -45,7 +45,7 @@ const platform: AttackedService = { command: 'apiserver', portOption: 'svc.serve
 export const accessService: AttackedService = {
   command: 'serve',
   portOption: 'svc.access.port',
-  options: ['--svc.server.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
+  options: ['--svc.server.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
   readState: readAccessState,
   judge: accessJudge,
 };

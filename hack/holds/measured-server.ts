@@ -57,7 +57,7 @@ export class MeasuredServer {
     const url = `http://127.0.0.1:${await freePort()}`;
     const log = openSync(join(dataDir, 'server.log'), 'a');
     const args = ['--import', meter, program, 'serve', `--svc.server.port=${new URL(url).port}`, `--svc.data.dir=${dataDir}`];
-    const child = spawn(process.execPath, args, { cwd: dataDir, env: { SVC_ACCESS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
+    const child = spawn(process.execPath, args, { cwd: dataDir, env: { SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' }, stdio: ['ignore', log, log, 'ipc'] });
     try {
       await untilReady(child, url, dataDir, '/livez');
       await tell(child, 'begin');

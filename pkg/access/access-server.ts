@@ -14,10 +14,12 @@ import {
   withMetrics,
   withRequestId,
   withSecurityHeaders,
+  withStrictTransport,
   withTimeout,
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
+  type ListenOptions,
   type MaxInFlight,
   type TrustedProxies,
 } from '#pkg/http/index';
@@ -26,6 +28,7 @@ import { challengesOf } from './http/authenticate.ts';
 import { newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
 import { AccessRequest } from './http/access-request.ts';
 import type { Credential } from './http/credential.ts';
+import { metricsCredentials, type MetricsTokens } from './http/metrics-credentials.ts';
 import { operationHandler } from './http/operation-handler.ts';
 import { OperationTable } from './http/operation-table.ts';
 import type { Operation } from './http/operation.ts';
@@ -48,11 +51,15 @@ export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
   slowRequestMs?: number;
+  /** How long browsers that came by https are to come by nothing else. Default 0: not told. */
+  strictTransportDays?: number;
 }
 
 export interface AccessParts {
   /** In the order in which they decide. */
   credentials: readonly Credential[];
+  /** Taken for `/metrics` besides them. Default: none. */
+  metricsTokens?: MetricsTokens;
   principals: Principals;
   /** Of the API and of the pages. */
   operations: readonly Operation[];
@@ -86,14 +93,20 @@ export class AccessServer {
     return this.#server.listen({ host, port });
   }
 
-  serve({ credentials, principals, operations, throttle, proxies, readyz }: AccessParts): void {
-    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs } = this.#options;
+  /** The same, for https besides. */
+  listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
+    return this.#server.listen(at);
+  }
+
+  serve({ credentials, metricsTokens, principals, operations, throttle, proxies, readyz }: AccessParts): void {
+    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays = 0 } = this.#options;
     const inFlight = new InFlightLimits({ ...maxInFlight, exemption: ({ path }) => (findEndpointGroup(health, path)?.isOpen === true ? 'everything' : undefined), throwsRefusals: true });
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
     const healthHandler = expressHandler(health);
+    const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const administratorsOnly: Handler = async (context) => {
-      const caller = await admit(new AccessRequest(context, proxies), { throttle, credentials, principals });
+      const caller = await admit(new AccessRequest(context, proxies), { throttle, credentials: forMetrics, principals });
       if (caller === undefined) throw newNotAuthenticated();
       if (!isAdministrator(caller)) throw newPermissionDenied();
       await healthHandler(context);
@@ -108,8 +121,9 @@ export class AccessServer {
       [
         withRequestId(),
         withSecurityHeaders(),
+        withStrictTransport(strictTransportDays),
         withLogging(log, slowRequestMs === undefined ? {} : { slowMs: slowRequestMs }),
-        withMetrics({ registry: metrics, scheme: 'http' }),
+        withMetrics({ registry: metrics }),
         withAccessErrors(challengesOf(credentials), errorPage),
         withTimeout(requestTimeoutMs === undefined ? {} : { timeoutMs: requestTimeoutMs }),
         inFlight.beforeAuthentication,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EndpointGroup, HealthCheck, TrustedProxies } from '#pkg/http/index';
-import type { RequestAuthenticator, TokenAuthenticator } from '#pkg/identity/index';
+import type { RequestAuthenticator } from '#pkg/identity/index';
 import type { AccessDatabase } from './access-database.ts';
 import type { AccessParts } from './access-server.ts';
 import { accessKeyOperations } from './access-keys/access-key-operations.ts';
@@ -119,6 +119,7 @@ export class AccessService {
     ];
     this.parts = {
       credentials: [...signatureCredentials(verifier), privateTokenCredential({ tokens: privateTokens, audit }), bearerTokens.credential, sessions.credential],
+      metricsTokens: this.platformTokens,
       principals: new Principals(database),
       operations: [
         ...described,
@@ -136,7 +137,7 @@ export class AccessService {
   }
 
   /** Whose a personal token is, for whoever asks on behalf of somebody else. */
-  get platformTokens(): TokenAuthenticator {
+  get platformTokens(): PersonalTokenAuthenticator {
     return new PersonalTokenAuthenticator(this.#tokenStore, this.#tokenUses);
   }
 

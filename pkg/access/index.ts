@@ -8,6 +8,7 @@ export { AccessDatabase } from './access-database.ts';
 export { AccessServer } from './access-server.ts';
 export { AccessService, type AccessSettings } from './access-service.ts';
 export { adminUsername, ensureAdministrator } from './administrator/ensure-administrator.ts';
+export { readSecretFile, writeSecretFile } from './administrator/secret-file.ts';
 export { InitialPasswordError } from './administrator/initial-password.ts';
 export { Audit } from './audit/audit.ts';
 export { LoginAccounts } from './login/login-accounts.ts';

@@ -19,12 +19,14 @@ import {
   withRequestId,
   withSecurityHeaders,
   withStatus,
+  withStrictTransport,
   withTimeout,
   type EndpointGroup,
   type Exemption,
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
+  type ListenOptions,
   type MaxInFlight,
   type RequestInfo,
 } from '#pkg/http/index';
@@ -68,7 +70,7 @@ export interface ApiParts {
   handlers?: Partial<HandlerOptions>;
 }
 
-export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'> {
+export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits'> {
   host: string;
   /** 0 takes a free one. */
   port: number;
@@ -80,6 +82,8 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'tls' | 'limits'
   slowRequestMs?: number;
   /** Origins whose pages may call the API. Default none. */
   allowedOrigins?: readonly string[];
+  /** How long browsers that came by https are to come by nothing else. Default 0: not told. */
+  strictTransportDays?: number;
 }
 
 /** Asked by who would end the process if they went unanswered. */
@@ -107,12 +111,11 @@ export class ApiServer {
     this.options = options;
     this.handler = startingHandler(options);
     showConnections(options.metrics, () => this.server.connections);
-    const { tls, limits } = options.http;
+    const { limits } = options.http;
     this.server = new HttpServer({
       handler: (context) => this.handler(context),
       log: options.log,
       isProbe: (path) => probes.has(path),
-      ...(tls === undefined ? {} : { tls }),
       ...(limits === undefined ? {} : { limits }),
     });
   }
@@ -121,6 +124,11 @@ export class ApiServer {
   listen(): Promise<AddressInfo> {
     const { host, port } = this.options.http;
     return this.server.listen({ host, port });
+  }
+
+  /** The same, for https besides. */
+  listenTls(at: Required<ListenOptions>): Promise<AddressInfo> {
+    return this.server.listen(at);
   }
 
   /** Registry and store must be running. */
@@ -161,8 +169,9 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
     [
       withRequestId(),
       withSecurityHeaders(),
+      withStrictTransport(http.strictTransportDays ?? 0),
       withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
-      withMetrics({ registry: metrics, scheme: http.tls === undefined ? 'http' : 'https' }),
+      withMetrics({ registry: metrics }),
       withStatus(),
       withCors({ allowedOrigins: http.allowedOrigins ?? [] }),
       withTimeout(http.requestTimeoutMs === undefined ? {} : { timeoutMs: http.requestTimeoutMs }),

@@ -74,6 +74,15 @@ export class ConnectionLimits {
     return 'probe';
   }
 
+  /** For a connection whose TLS handshake is done: to Node it is another socket from here on. */
+  carry(from: Socket, to: Socket): void {
+    if (!this.beyond.has(from)) return;
+    this.beyond.add(to);
+    if (!this.silent.delete(from)) return;
+    this.silent.add(to);
+    to.once('close', () => this.silent.delete(to));
+  }
+
   /** To be called when a request comes: is the connection one of those for probes alone? */
   isBeyond(socket: Socket): boolean {
     if (!this.beyond.has(socket)) return false;

@@ -9,6 +9,7 @@ import { readBody } from './read-body.ts';
 import type { Handler, RequestContext } from './request-context.ts';
 import { sendJson } from './respond.ts';
 import { gate, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { ServerCertificate } from './tls/server-certificate.ts';
 
 let started: TestServer[] = [];
 
@@ -526,8 +527,8 @@ describe('readBody', () => {
 
 test('speaks https, and survives a client that does not', async () => {
   const log = pino({ level: 'silent' });
-  const server = new HttpServer({ handler: ok, log, tls: { key: testKey, cert: testCertificate } });
-  const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
+  const server = new HttpServer({ handler: ok, log });
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
   const plain = connect(port, '127.0.0.1');
   plain.write(`${get}\r\n`);
   await readAll(plain);

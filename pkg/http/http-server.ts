@@ -12,6 +12,7 @@ import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { hasBody } from './read-body.ts';
 import type { Handler } from './request-context.ts';
 import { ServerRequestContext } from './server-request-context.ts';
+import type { ServerCertificate } from './tls/server-certificate.ts';
 
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
   /** For the headers of a request to arrive; default 30 s. */
@@ -28,11 +29,17 @@ export interface HttpServerOptions {
   /** The whole chain; `withStatus` must be in it. */
   handler: Handler;
   log: Logger;
-  /** PEM; with it the server speaks https. */
-  tls?: { key: string | Buffer; cert: string | Buffer };
   limits?: Partial<HttpServerLimits>;
   /** What a connection beyond the limit may still ask, by its path. Default: nothing. */
   isProbe?: (path: string) => boolean;
+}
+
+export interface ListenOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** With it https is spoken. */
+  certificate?: ServerCertificate;
 }
 
 const defaultLimits: HttpServerLimits = {
@@ -52,6 +59,8 @@ const defaultLimits: HttpServerLimits = {
 const backlog = 4096;
 /** How long an aborted request may take to come to its end before `close` no longer waits for it. */
 const settleMs = 1000;
+/** From a connection until its TLS handshake is done. */
+const handshakeTimeoutMs = 10_000;
 /** While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a request on its way. */
 const longestFarewellMs = 1000;
 /** For connections that are made but not yet accepted when a drain begins. */
@@ -59,12 +68,13 @@ const longestBacklogMs = 500;
 /** After the time limit of a drain, for the answers that say so. */
 const lastWordsMs = 250;
 
-/** Turns requests on sockets into contexts for one handler, and ends without losing any that is under way. */
+/** Turns requests on sockets into contexts for one handler, on one listener or several that share its limits, and ends without losing any that is under way. */
 export class HttpServer {
   private readonly handler: Handler;
   private readonly log: Logger;
   private readonly limits: HttpServerLimits;
-  private readonly server: Server;
+  private readonly options: ServerOptions;
+  private readonly servers: Server[] = [];
   private readonly isProbe: (path: string) => boolean;
   private readonly admitted: ConnectionLimits;
   private readonly drain = new AbortController();
@@ -72,6 +82,8 @@ export class HttpServer {
   private readonly inFlight = new Set<ServerRequestContext>();
   /** Connections that have brought no request yet; Node takes them for busy when it closes idle ones. */
   private readonly fresh = new Set<Socket>();
+  /** Connections whose TLS handshake is not done, by both their ends. */
+  private readonly greeting = new Map<string, Socket>();
   private readonly pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
   private readonly broken = new WeakSet<Duplex>();
@@ -80,14 +92,14 @@ export class HttpServer {
   private isParting = false;
   private closing: Promise<void> | undefined;
 
-  constructor({ handler, log, tls, limits, isProbe = () => false }: HttpServerOptions) {
+  constructor({ handler, log, limits, isProbe = () => false }: HttpServerOptions) {
     this.handler = handler;
     this.log = log;
     this.limits = { ...defaultLimits, ...limits };
     this.isProbe = isProbe;
     this.admitted = new ConnectionLimits(this.limits);
     setMaxListeners(0, this.drain.signal);
-    const options: ServerOptions = {
+    this.options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
       maxHeaderSize: this.limits.urlBytes + this.limits.headerBytes,
       headersTimeout: this.limits.headersTimeoutMs,
@@ -97,44 +109,80 @@ export class HttpServer {
       requireHostHeader: false,
       noDelay: true,
     };
-    this.server = tls === undefined ? createServer(options) : createTlsServer({ ...options, ...tls });
-    // As many again as are kept for probes: of those some are about to be closed.
-    this.server.maxConnections = this.limits.connections + 2 * reservedConnections;
-    this.server.on('drop', () => this.admitted.countRefused());
-    this.server.timeout = this.limits.stallTimeoutMs;
-    // Above its count Node drops headers silently, a second Authorization among them.
-    this.server.maxHeadersCount = 0;
-    this.server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-      if (this.admitted.add(socket) === 'none') {
-        socket.destroy();
-        return;
-      }
-      this.fresh.add(socket);
-      this.pipelines.set(socket, new Pipeline(socket));
-      socket.once('close', () => {
-        this.fresh.delete(socket);
-        this.pipelines.delete(socket);
-      });
-    });
-    const serve = (request: IncomingMessage, response: ServerResponse): void => this.take(request, response);
-    this.server.on('request', serve);
-    // readBody sends the "100 Continue", once it is known that the body is wanted.
-    this.server.on('checkContinue', serve);
-    this.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
-      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
-    this.server.on('connect', (_request: IncomingMessage, socket: Socket) => this.endProxied(socket));
-    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
   }
 
-  /** Resolves when connections are accepted; port 0 takes a free one. Rejects where the address is taken. */
-  listen({ host, port }: { host: string; port: number }): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen({ port, host, backlog }, () => {
-        this.server.off('error', reject);
-        this.server.on('error', (error) => this.log.error({ err: error }, 'http server'));
-        resolve(this.address);
+  /** Resolves when connections are accepted, with the address. May be called for several. Rejects where the address is taken. */
+  async listen({ host, port, certificate }: ListenOptions): Promise<AddressInfo> {
+    const server = this.newServer(certificate);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ port, host, backlog }, () => {
+        server.off('error', reject);
+        resolve();
       });
+    });
+    server.on('error', (error) => this.log.error({ err: error }, 'http server'));
+    this.servers.push(server);
+    return addressOf(server);
+  }
+
+  private newServer(certificate: ServerCertificate | undefined): Server {
+    const server = certificate === undefined ? createServer(this.options) : this.newTlsServer(certificate);
+    // As many again as are kept for probes: of those some are about to be closed.
+    server.maxConnections = this.limits.connections + 2 * reservedConnections;
+    server.on('drop', () => this.admitted.countRefused());
+    server.timeout = this.limits.stallTimeoutMs;
+    // Above its count Node drops headers silently, a second Authorization among them.
+    server.maxHeadersCount = 0;
+    if (certificate === undefined) {
+      server.on('connection', (socket: Socket) => {
+        if (this.admitted.add(socket) === 'none') socket.destroy();
+        else this.expect(socket);
+      });
+    }
+    const serve = (request: IncomingMessage, response: ServerResponse): void => this.take(request, response);
+    server.on('request', serve);
+    // readBody sends the "100 Continue", once it is known that the body is wanted.
+    server.on('checkContinue', serve);
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+      this.take(request, response, new StatusError(417, 'BadRequest', 'only "Expect: 100-continue" is understood')));
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.endProxied(socket));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => this.endBroken(error, socket));
+    return server;
+  }
+
+  private newTlsServer(certificate: ServerCertificate): Server {
+    const server = createTlsServer({ ...this.options, ...certificate.pair, handshakeTimeout: handshakeTimeoutMs, minVersion: 'TLSv1.2' });
+    server.once('close', certificate.onReplace((pair) => server.setSecureContext({ ...pair, minVersion: 'TLSv1.2' })));
+    // Before Node's own, which takes the connection out of its socket.
+    server.prependListener('connection', (socket: Socket) => {
+      if (this.admitted.add(socket) === 'none') socket.destroy();
+      else this.greet(socket);
+    });
+    server.on('secureConnection', (socket: Socket) => {
+      const greeted = this.greeting.get(endsOf(socket));
+      if (greeted !== undefined) this.admitted.carry(greeted, socket);
+      this.greeting.delete(endsOf(socket));
+      this.expect(socket);
+    });
+    server.on('tlsClientError', (error) => this.log.debug({ err: error }, 'a TLS handshake failed'));
+    return server;
+  }
+
+  /** Until its TLS handshake is done. */
+  private greet(socket: Socket): void {
+    const ends = endsOf(socket);
+    this.greeting.set(ends, socket);
+    socket.once('close', () => this.greeting.delete(ends));
+  }
+
+  /** From here on requests may come. */
+  private expect(socket: Socket): void {
+    this.fresh.add(socket);
+    this.pipelines.set(socket, new Pipeline(socket));
+    socket.once('close', () => {
+      this.fresh.delete(socket);
+      this.pipelines.delete(socket);
     });
   }
 
@@ -143,11 +191,11 @@ export class HttpServer {
     return { open: this.admitted.count, refused: this.admitted.refused };
   }
 
-  /** Throws before `listen` and after `close`. */
+  /** Of the first listener. Throws before `listen` and after `close`. */
   get address(): AddressInfo {
-    const address = this.server.address();
-    if (address === null || typeof address === 'string') throw new Error('the server is not listening');
-    return address;
+    const [first] = this.servers;
+    if (first === undefined) throw new Error('the server is not listening');
+    return addressOf(first);
   }
 
   /**
@@ -173,14 +221,14 @@ export class HttpServer {
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
-      this.server.closeIdleConnections();
-      for (const socket of this.fresh) socket.destroy();
+      for (const server of this.servers) server.closeIdleConnections();
+      for (const socket of [...this.fresh, ...this.greeting.values()]) socket.destroy();
     }
     if (await within(Math.max(0, deadline - performance.now()), done)) return;
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Time to say so to whoever still waits for an answer.
     await within(lastWordsMs, this.idle());
-    this.server.closeAllConnections();
+    for (const server of this.servers) server.closeAllConnections();
     if (!(await within(settleMs, done))) {
       this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');
     }
@@ -200,11 +248,15 @@ export class HttpServer {
 
   /** Resolves when every connection is closed. The http server's own `close` would begin by closing those that are idle. */
   private async stopListening(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.server, () => resolve());
-    });
-    // Ends its watch over slow headers, which would hold the process.
-    this.server.close();
+    await Promise.all(
+      this.servers.map(async (server) => {
+        await new Promise<void>((resolve) => {
+          NetServer.prototype.close.call(server, () => resolve());
+        });
+        // Ends its watch over slow headers, which would hold the process.
+        server.close();
+      }),
+    );
   }
 
   private idle(): Promise<void> {
@@ -287,7 +339,7 @@ export class HttpServer {
     if (!response.writableFinished) context.abort(new ClientGoneError());
     else if (!request.complete && hasBody(request.headers)) this.linger(request);
     // The socket becomes idle after this event.
-    if (this.isParting) setImmediate(() => this.server.closeIdleConnections());
+    if (this.isParting) setImmediate(() => this.servers.forEach((server) => server.closeIdleConnections()));
   }
 
   /** Takes in the rest of an unread body for a moment: a socket closed over unread bytes is reset, and the client may lose the answer. */
@@ -308,6 +360,18 @@ export class HttpServer {
 
 /** Of the connection's end the response tells. */
 function ignore(): void {}
+
+/** Throws for a server that is not listening. */
+function addressOf(server: Server): AddressInfo {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server is not listening');
+  return address;
+}
+
+/** The same for a connection before and after its handshake, which are two sockets to Node. */
+function endsOf({ localPort, remoteAddress, remotePort }: Socket): string {
+  return `${localPort}/${remoteAddress}/${remotePort}`;
+}
 
 const tooManyConnections = newTooManyRequests('too many connections, please try again later');
 

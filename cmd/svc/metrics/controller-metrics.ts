@@ -23,8 +23,10 @@ export class ControllerMetrics {
   private readonly reconcileTime: SeriesHistogram<'controller'>;
   private readonly queueTime: SeriesHistogram<'name'>;
   private readonly workTime: SeriesHistogram<'name'>;
+  private readonly registry: Registry;
 
   constructor(registry: Registry) {
+    this.registry = registry;
     const histogram = <Label extends string>(name: string, help: string, label: Label): SeriesHistogram<Label> => new SeriesHistogram({ name, help, labelNames: [label], buckets: [...durationBuckets, 60, 300], registry });
     this.reconcileTime = histogram('controller_runtime_reconcile_time_seconds', 'Reconciles.', 'controller');
     this.queueTime = histogram('workqueue_queue_duration_seconds', 'From when a key was added to when it was taken.', 'name');
@@ -44,6 +46,17 @@ export class ControllerMetrics {
     reading('gauge', 'workqueue_depth', 'Keys that wait to be worked on.', 'name', ({ depth }) => depth);
     reading('counter', 'workqueue_adds_total', 'Keys that were added.', 'name', ({ adds }) => adds);
     reading('counter', 'workqueue_retries_total', 'Keys that were added again after a failure.', 'name', ({ retries }) => retries);
+  }
+
+  /** Shows who leads, as it is when asked. Source of the name: controller-runtime, `pkg/metrics/leaderelection.go`. */
+  showLeading(lease: string, leads: () => boolean): void {
+    registerReading({
+      registry: this.registry,
+      type: 'gauge',
+      name: 'leader_election_master_status',
+      help: 'Does this process hold the lease, so that its controllers run?',
+      read: () => [{ labels: { name: lease }, value: leads() ? 1 : 0 }],
+    });
   }
 
   /** The same for a name whenever it is asked for: a controller that begins anew is counted on. */

@@ -1,8 +1,9 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { TokenStore } from '#pkg/access/index';
 import { durationBuckets, registerReading, SeriesHistogram } from '#pkg/http/index';
 import { DatabaseMetrics } from './database-metrics.ts';
+import { showProcess } from './process-metrics.ts';
 import { StoreMetrics } from './store-metrics.ts';
 import { WatchMetrics } from './watch-metrics.ts';
 
@@ -17,7 +18,7 @@ export class PlatformMetrics {
 
   constructor(log: Logger) {
     const { registry } = this;
-    collectDefaultMetrics({ register: registry });
+    showProcess(registry, 'apiserver');
     this.database = new DatabaseMetrics(registry);
     this.store = new StoreMetrics(registry, log);
     this.watches = new WatchMetrics(registry);
@@ -28,6 +29,11 @@ export class PlatformMetrics {
 
   showModels(count: () => number): void {
     registerReading({ registry: this.registry, type: 'gauge', name: 'svc_models', help: 'Models that are served.', read: count });
+  }
+
+  /** Where history is cut, whatever its age. */
+  showLogLimit(bytes: number): void {
+    registerReading({ registry: this.registry, type: 'gauge', name: 'svc_change_log_limit_bytes', help: 'The log of changes is cut to this size, as svc.storage.log-max-size says.', read: () => bytes });
   }
 
   /** The same store, with its lookups counted. */

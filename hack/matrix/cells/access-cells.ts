@@ -31,7 +31,7 @@ export function accessCell(number: number, random: Random, { facts, wallet, rout
   // A form needs a body to be in.
   const { person, another, credential } = somebody(random, facts.people, wallet, ({ session, restriction }) => restriction === undefined && (session?.csrf !== 'form' || route.body !== undefined));
   const judged = judgeAccess({ operation, credential, person, another, choice, orgs: facts.orgNames });
-  const identity = identifyOnAccess(credential, person, another);
+  const identity = identifyOnAccess(credential, person, another, operation.path);
   const verdict = route.isNowhere === true ? nowhere(route, judged, identity === 'authentication_failed') : route.isPage === true ? onPage(judged, identity) : judged;
   const isBare = random.chance(0.2);
   const isHead = route.method === 'GET' && random.chance(headShare);

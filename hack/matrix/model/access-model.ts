@@ -34,7 +34,7 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** What the access service must answer: contract access-api.md, sections 2, 3 and 5. */
 export function judgeAccess({ operation, credential, person, another, choice, orgs }: AccessQuestion): Verdict {
-  const identity = identifyOnAccess(credential, person, another);
+  const identity = identifyOnAccess(credential, person, another, operation.path);
   if (identity === 'not_authenticated' || identity === 'authentication_failed') return refuse(401, 'a header that is not good, even where nothing is needed', credential.header?.fault === 'sent twice' ? undefined : identity);
   if (identity === 'anonymous' && operation.isOpen !== true) return refuse(401, 'nobody', 'not_authenticated');
   const { session } = credential;

@@ -19,14 +19,14 @@ export type Identity = { person: Person; via: 'header' | 'session' } | 'anonymou
 
 /**
  * Contract access-api.md, section 3. A session that is not good counts as absent; a header never does.
- * Personal tokens open the content platform alone, so here they are Bearer tokens that nobody issued.
+ * Personal tokens open the content platform and `/metrics`; anywhere else here they are Bearer tokens that nobody issued.
  */
-export function identifyOnAccess({ header, session }: Credential, person: Person, another: Person): Identity {
+export function identifyOnAccess({ header, session }: Credential, person: Person, another: Person, path: string): Identity {
   const holder = session?.another === true ? another : person;
   const isSessionGood = session !== undefined && session.fault === undefined && holder.isAlive;
   if (header === undefined) return isSessionGood ? { person: holder, via: 'session' } : 'anonymous';
   if (header.kind === 'basic' || header.kind === 'unknown scheme') return 'not_authenticated';
-  if (header.kind === 'personal' || header.fault !== undefined || !person.isAlive) return 'authentication_failed';
+  if ((header.kind === 'personal' && path !== '/metrics') || header.fault !== undefined || !person.isAlive) return 'authentication_failed';
   return isSessionGood && holder !== person ? 'authentication_failed' : { person, via: 'header' };
 }
 

@@ -38,7 +38,7 @@ describe('the organization of a call', () => {
 describe('who is let in by the access service', () => {
   const operation: AccessOperation = { method: 'POST', path: '/', isInOrganization: false, judge: () => permit(true, [200], '') };
   const session = { csrf: 'header', origin: 'same' } as const;
-  const answers: { reason: string; credential: Omit<Credential, 'name'>; person?: Person; isOpen?: true; is: [number, string?] }[] = [
+  const answers: { reason: string; credential: Omit<Credential, 'name'>; person?: Person; path?: string; isOpen?: true; is: [number, string?] }[] = [
     { reason: 'a token', credential: { header: { kind: 'bearer' } }, is: [200] },
     { reason: 'a token of who is disabled', credential: { header: { kind: 'bearer' } }, person: { ...member, isAlive: false }, is: [401, 'authentication_failed'] },
     { reason: 'nobody', credential: {}, is: [401, 'not_authenticated'] },
@@ -46,14 +46,15 @@ describe('who is let in by the access service', () => {
     { reason: 'Basic', credential: { header: { kind: 'basic' } }, is: [401, 'not_authenticated'] },
     { reason: 'a wrong token, where it is open', credential: { header: { kind: 'private', fault: 'x' } }, isOpen: true, is: [401, 'authentication_failed'] },
     { reason: 'a personal token', credential: { header: { kind: 'personal' } }, is: [401, 'authentication_failed'] },
+    { reason: 'a personal token, for metrics', credential: { header: { kind: 'personal' } }, path: '/metrics', is: [200] },
     { reason: 'a session', credential: { session }, is: [200] },
     { reason: 'a session without its token', credential: { session: { ...session, csrf: 'none' } }, is: [403, 'csrf_failed'] },
     { reason: 'a session that ended, where it is open', credential: { session: { ...session, fault: 'x' } }, isOpen: true, is: [200] },
     { reason: 'a wrong token beside a good session', credential: { header: { kind: 'bearer', fault: 'x' }, session }, is: [401, 'authentication_failed'] },
     { reason: 'a token beside the session of another', credential: { header: { kind: 'bearer' }, session: { ...session, another: true } }, is: [401, 'authentication_failed'] },
   ];
-  test.each(answers)('$reason: $is', ({ credential, person = member, isOpen, is: [status, code] }) => {
-    const verdict = judgeAccess({ operation: { ...operation, ...(isOpen === undefined ? {} : { isOpen }) }, credential: { name: '', ...credential }, person, another: root, choice: { name: '' }, orgs });
+  test.each(answers)('$reason: $is', ({ credential, person = member, path = '/', isOpen, is: [status, code] }) => {
+    const verdict = judgeAccess({ operation: { ...operation, path, ...(isOpen === undefined ? {} : { isOpen }) }, credential: { name: '', ...credential }, person, another: root, choice: { name: '' }, orgs });
     expect([verdict.status, verdict.code]).toEqual([[status], code]);
   });
 });

@@ -44,7 +44,7 @@ export class MatrixServers {
     const servers = new MatrixServers(options, dataDir);
     try {
       if (options.hasPlugin) await writeDoorsPlugin(join(dataDir, 'plugins'));
-      const [serve, replica] = await Promise.all([servers.#run('serve', [...noThrottle, '--svc.access.port=0']), servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...noThrottle])]);
+      const [serve, replica] = await Promise.all([servers.#run('serve', [...noThrottle, '--svc.access.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0']), servers.#run('apiserver', ['--svc.security.basic-auth.disabled=false', ...noThrottle])]);
       servers.#origins = { access: String(serve['accessUrl']), platform: String(serve['url']), basic: String(replica['url']) };
       return servers;
     } catch (error) {

@@ -1,5 +1,6 @@
 import { Router, type RequestHandler } from 'express';
-import { newBadRequest, newMethodNotAllowed } from '#pkg/apimachinery/index';
+import { newBadRequest, newMethodNotAllowed, newServiceUnavailable } from '#pkg/apimachinery/index';
+import { isDatabaseAway } from '#pkg/database/index';
 import { contextOf, sendJson, type AnswerHeaders, type EndpointGroup, type RequestContext, type TrustedProxies } from '#pkg/http/index';
 import { tokenGroup, tokenList, tokenResource, tokenVersion } from './personal-token.ts';
 import type { PersonalTokens, TokenOwner } from './personal-tokens.ts';
@@ -43,7 +44,14 @@ export function personalTokenEndpoints(parts: TokenEndpointsParts): EndpointGrou
 function asRoute(handler: TokenHandler, parts: TokenEndpointsParts): RequestHandler {
   return async (request) => {
     const context = contextOf(request);
-    await handler({ ...parts, context, owner: ownerOf(context, parts.proxies), name: context.info.name });
+    try {
+      await handler({ ...parts, context, owner: ownerOf(context, parts.proxies), name: context.info.name });
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error;
+      const unavailable = newServiceUnavailable('the database does not answer at present');
+      unavailable.cause = error;
+      throw unavailable;
+    }
   };
 }
 

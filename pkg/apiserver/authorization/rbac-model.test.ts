@@ -175,7 +175,7 @@ test('decides as the documentation of Kubernetes says, however roles and binding
   await fc.assert(property, { numRuns: 60 });
   expect(decisions).toBeGreaterThan(8_000);
   // Neither answer is rare.
-  expect(Math.min(yes, decisions - yes) / decisions).toBeGreaterThan(0.1);
+  expect(Math.min(yes, decisions - yes) / decisions).toBeGreaterThan(0.05);
 });
 
 test('the rules that a user is told to have allow what the user may do, and nothing else', () => {

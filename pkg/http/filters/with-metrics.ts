@@ -4,14 +4,15 @@ import { durationBuckets, SeriesHistogram, sizeBuckets, type HistogramSeries } f
 import type { Filter, RequestContext } from '../request-context.ts';
 import { hasBody } from '../read-body.ts';
 import { statusOf } from './with-logging.ts';
+import { isEncrypted } from './with-strict-transport.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', '_OTHER'];
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', 'other'];
 
+const schemes = ['http', 'https'];
+
 export interface MetricsOptions {
   registry: Registry;
-  /** `http` or `https`, as the listener speaks. Default `http`. */
-  scheme?: 'http' | 'https';
 }
 
 type Labels = 'http_request_method' | 'http_response_status_code' | 'http_route' | 'url_scheme' | 'verb';
@@ -27,21 +28,22 @@ interface RequestSeries {
  * Duration, active requests, and sizes of bodies, by method, status, route and verb, each from a set no client can add to. A watch counts with its whole
  * length. Source: OpenTelemetry semantic conventions for HTTP metrics, in the names Prometheus gives them; `verb` is ours, and tells watches from lists.
  */
-export function withMetrics({ registry, scheme = 'http' }: MetricsOptions): Filter {
-  const find = seriesFinder(registry, scheme);
-  const active = methods.map(() => 0);
-  registerActive(registry, scheme, active);
+export function withMetrics({ registry }: MetricsOptions): Filter {
+  const find = seriesFinder(registry);
+  const active = schemes.map(() => methods.map(() => 0));
+  registerActive(registry, active);
   return (next) => async (context) => {
     const start = performance.now();
     const { request } = context;
     const { socket } = request;
     const sentBefore = socket.bytesWritten;
     const method = indexIn(methods, request.method ?? '');
-    active[method]! += 1;
+    const ofScheme = active[isEncrypted(socket) ? 1 : 0]!;
+    ofScheme[method]! += 1;
     try {
       await next(context);
     } finally {
-      active[method]! -= 1;
+      ofScheme[method]! -= 1;
       const series = find(context, method);
       series.duration.observe((performance.now() - start) / 1000);
       series.responseSize.observe(sizeOfAnswer(context, sentBefore));
@@ -51,7 +53,7 @@ export function withMetrics({ registry, scheme = 'http' }: MetricsOptions): Filt
 }
 
 /** Series by route, and by method, verb and status in one number: a text of all would have to be made for every request. */
-function seriesFinder(registry: Registry, scheme: string): (context: RequestContext, method: number) => RequestSeries {
+function seriesFinder(registry: Registry): (context: RequestContext, method: number) => RequestSeries {
   const labelNames: readonly Labels[] = ['http_request_method', 'http_response_status_code', 'http_route', 'url_scheme', 'verb'];
   const duration = new SeriesHistogram({ name: 'http_server_request_duration_seconds', help: 'Duration of HTTP requests.', labelNames, buckets: durationBuckets, registry });
   const requestSize = new SeriesHistogram({ name: 'http_server_request_body_size_bytes', help: 'Size of HTTP request bodies, by Content-Length.', labelNames, buckets: sizeBuckets, registry });
@@ -64,10 +66,11 @@ function seriesFinder(registry: Registry, scheme: string): (context: RequestCont
     const verb = context.info.isResourceRequest ? indexIn(verbs, context.info.verb) : verbs.length - 1;
     const status = statusOf(context);
     const takesBody = hasBody(context.request.headers);
-    const key = ((status * methods.length + method) * verbs.length + verb) * 2 + (takesBody ? 1 : 0);
+    const scheme = isEncrypted(context.request.socket) ? 1 : 0;
+    const key = (((status * methods.length + method) * verbs.length + verb) * 2 + scheme) * 2 + (takesBody ? 1 : 0);
     let series = ofRoute.get(key);
     if (series === undefined) {
-      const labels = { http_request_method: methods[method]!, http_response_status_code: status, http_route: route, url_scheme: scheme, verb: verbs[verb]! };
+      const labels = { http_request_method: methods[method]!, http_response_status_code: status, http_route: route, url_scheme: schemes[scheme]!, verb: verbs[verb]! };
       const twin = ofRoute.get(takesBody ? key - 1 : key + 1);
       series = { duration: twin?.duration ?? duration.series(labels), responseSize: twin?.responseSize ?? responseSize.series(labels), requestSize: takesBody ? requestSize.series(labels) : undefined };
       ofRoute.set(key, series);
@@ -76,13 +79,13 @@ function seriesFinder(registry: Registry, scheme: string): (context: RequestCont
   };
 }
 
-function registerActive(registry: Registry, scheme: string, active: readonly number[]): void {
+function registerActive(registry: Registry, active: readonly (readonly number[])[]): void {
   const gauge: Gauge = new Gauge({
     name: 'http_server_active_requests',
     help: 'HTTP requests under way, watches included.',
     labelNames: ['http_request_method', 'url_scheme'],
     registers: [registry],
-    collect: () => active.forEach((count, i) => gauge.set({ http_request_method: methods[i]!, url_scheme: scheme }, count)),
+    collect: () => active.forEach((counts, scheme) => counts.forEach((count, i) => gauge.set({ http_request_method: methods[i]!, url_scheme: schemes[scheme]! }, count))),
   });
 }
 

@@ -1,0 +1,41 @@
+import { readSecretFile, writeSecretFile } from '#pkg/access/index';
+
+/** Whoever takes it away keeps the file. */
+const mark = '# Written by svc at each start, for as long as this line is here.';
+
+export interface KubeconfigParts {
+  /** `https://127.0.0.1:8443` */
+  url: string;
+  token: string;
+  /** PEM; without it the system's authorities are asked. */
+  authority?: string;
+  /** The name to expect in the certificate, where it is not that of the URL. */
+  serverName?: string;
+}
+
+/** Writes what kubectl and its like need to work as the administrator (0600). False where a file of somebody else is there, which is left alone. */
+export async function writeKubeconfig(file: string, parts: KubeconfigParts): Promise<boolean> {
+  const wanted = formatKubeconfig(parts).trimEnd();
+  const present = await readSecretFile(file);
+  if (present !== undefined && !present.startsWith(mark)) return false;
+  if (present?.trimEnd() !== wanted) await writeSecretFile(file, wanted);
+  return true;
+}
+
+function formatKubeconfig({ url, token, authority, serverName }: KubeconfigParts): string {
+  const cluster = {
+    server: url,
+    ...(authority === undefined ? {} : { 'certificate-authority-data': Buffer.from(authority).toString('base64') }),
+    ...(serverName === undefined ? {} : { 'tls-server-name': serverName }),
+  };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'svc',
+    clusters: [{ name: 'svc', cluster }],
+    contexts: [{ name: 'svc', context: { cluster: 'svc', user: 'admin' } }],
+    users: [{ name: 'admin', user: { token } }],
+  };
+  // JSON is YAML.
+  return `${mark}\n${JSON.stringify(config, undefined, 2)}`;
+}

@@ -1,0 +1,87 @@
+import { randomBytes, webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { KeyPair } from '#pkg/http/index';
+
+const DAY_MS = 86_400_000;
+/** Clocks of clients may be slow. */
+const EARLIER_MS = 3_600_000;
+const AUTHORITY_DAYS = 3650;
+const SERVER_DAYS = 90;
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const serverAuthentication = '1.3.6.1.5.5.7.3.1';
+
+/** An authority for one machine: clients that are given its certificate know the server by it. PEM; its key is PKCS #8. */
+export async function makeAuthority(): Promise<KeyPair> {
+  const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, SubjectKeyIdentifierExtension, X509CertificateGenerator } = await x509();
+  const keys = await newKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    serialNumber: newSerial(),
+    name: `CN=svc local authority ${randomBytes(4).toString('hex')}`,
+    ...validFor(AUTHORITY_DAYS),
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+}
+
+/** A server's certificate, for 90 days, and a new key. `names` are DNS names and addresses. Throws where the authority cannot be used. */
+export async function issueCertificate(authority: KeyPair, names: readonly string[]): Promise<KeyPair> {
+  const { AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } = await x509();
+  const issuer = new X509Certificate(authority.cert);
+  const keys = await newKeys();
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: newSerial(),
+    subject: 'CN=svc',
+    issuer: issuer.subject,
+    ...validFor(SERVER_DAYS),
+    publicKey: keys.publicKey,
+    signingKey: await webcrypto.subtle.importKey('pkcs8', derOf(authority.key), algorithm, false, ['sign']),
+    signingAlgorithm: algorithm,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([serverAuthentication]),
+      new SubjectAlternativeNameExtension(names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))),
+      await AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+  return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
+}
+
+/** Loaded only where a certificate is made: it is large, and wants a global that nothing else here needs. */
+async function x509(): Promise<typeof import('@peculiar/x509')> {
+  await import('reflect-metadata');
+  const library = await import('@peculiar/x509');
+  library.cryptoProvider.set(webcrypto);
+  return library;
+}
+
+function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+}
+
+function validFor(days: number): { notBefore: Date; notAfter: Date } {
+  const now = Date.now();
+  return { notBefore: new Date(now - EARLIER_MS), notAfter: new Date(now + days * DAY_MS) };
+}
+
+/** Positive, as the first bit is none. */
+function newSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0]! &= 0x7f;
+  return bytes.toString('hex');
+}
+
+async function pemOf(key: webcrypto.CryptoKey): Promise<string> {
+  const base64 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64');
+  return `-----BEGIN PRIVATE KEY-----\n${base64.replace(/.{64}(?=.)/g, '$&\n')}\n-----END PRIVATE KEY-----\n`;
+}
+
+function derOf(pem: string): Buffer {
+  return Buffer.from(pem.replace(/-----[A-Z ]+-----/g, ''), 'base64');
+}

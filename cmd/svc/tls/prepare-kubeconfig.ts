@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { isIP, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Options } from '../options/option-table.ts';
+import { urlOf } from '../url-of.ts';
+import { writeKubeconfig } from './kubeconfig.ts';
+import type { OpenedCertificate } from './open-certificate.ts';
+
+export interface PrepareKubeconfigParts {
+  opened: OpenedCertificate;
+  tlsAddress: AddressInfo;
+  /** The administrator's. */
+  tokenFile: string;
+  log: Logger;
+}
+
+/** Writes `kubeconfig` into the data folder, for this machine; undefined where a file of somebody else is there. */
+export async function prepareKubeconfig(options: Options, { opened: { authority, certificate }, tlsAddress, tokenFile, log }: PrepareKubeconfigParts): Promise<string | undefined> {
+  const file = join(options['svc.data.dir'], 'kubeconfig');
+  const host = options['svc.server.tls.host'] ?? options['svc.server.host'];
+  const serverName = authority === undefined ? certificate.dnsNames[0] : undefined;
+  const written = await writeKubeconfig(file, {
+    url: urlOf(addressFor(host, tlsAddress), tlsAddress, 'https'),
+    token: (await readFile(tokenFile, 'utf8')).trim(),
+    ...(authority === undefined ? {} : { authority }),
+    ...(serverName === undefined ? {} : { serverName }),
+  });
+  if (!written) log.info({ file }, 'this file is not of this program, and is left alone');
+  return written ? file : undefined;
+}
+
+/** A name is in the certificate as it was given; whoever listens everywhere is found at home. */
+function addressFor(host: string, { address }: AddressInfo): string {
+  if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
+  return isIP(host) === 0 && host !== 'localhost' ? host : address;
+}

@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino, type Logger } from 'pino';
+import { CertificateFiles, chain, HttpServer, ServerCertificate, withRequestId, withStatus, withStrictTransport, type KeyPair } from '#pkg/http/index';
+import { writeKubeconfig } from './kubeconfig.ts';
+import { LocalCertificate } from './local-certificate.ts';
+import { issueCertificate, makeAuthority } from './local-authority.ts';
+
+let folder: string;
+let messages: string[];
+let closers: (() => Promise<unknown>)[];
+let log: Logger;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-tls-'));
+  messages = [];
+  closers = [];
+  log = pino({ level: 'debug' }, { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) });
+});
+afterEach(async () => {
+  for (const close of closers.toReversed()) await close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function listen(certificate: ServerCertificate, { hstsDays = 0 } = {}): Promise<{ server: HttpServer; port: number }> {
+  const handler = chain([withStrictTransport(hstsDays)], async ({ response }) => void response.end('ok'));
+  const server = new HttpServer({ handler, log });
+  closers.push(() => server.close({ drainTimeoutMs: 200 }));
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate });
+  return { server, port };
+}
+
+async function greet(port: number, ca: string): Promise<TLSSocket> {
+  const socket = connectTls({ port, host: '127.0.0.1', ca });
+  socket.on('error', () => undefined);
+  closers.push(async () => socket.destroy());
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber;
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('certificate and key files', () => {
+  /** As Kubernetes mounts a Secret: the files are links into a folder whose link is replaced. */
+  async function mount(pair: KeyPair, version: string): Promise<void> {
+    await mkdir(join(folder, version));
+    await writeFile(join(folder, version, 'tls.crt'), pair.cert);
+    await writeFile(join(folder, version, 'tls.key'), pair.key);
+    await symlink(version, join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+  }
+
+  async function openMounted(pair: KeyPair): Promise<CertificateFiles> {
+    await mount(pair, '1');
+    for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(folder, name));
+    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20 });
+    closers.push(() => files.close());
+    return files;
+  }
+
+  test('that are replaced are used from the next connection on, and open ones stay', async () => {
+    const authority = await makeAuthority();
+    const files = await openMounted(await issueCertificate(authority, ['127.0.0.1']));
+    const { port } = await listen(files.certificate);
+    const before = await greet(port, authority.cert);
+    await mount(await issueCertificate(authority, ['127.0.0.1']), '2');
+    await until(() => messages.includes('the certificate was replaced'));
+    expect(serialOf(await greet(port, authority.cert))).not.toBe(serialOf(before));
+    before.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
+    expect(String((await once(before, 'data'))[0])).toContain('200 OK');
+  });
+
+  test('that cannot be used are complained of once, and the ones before stay', async () => {
+    const authority = await makeAuthority();
+    const files = await openMounted(await issueCertificate(authority, ['127.0.0.1']));
+    const { pair } = files.certificate;
+    const { cert } = await issueCertificate(authority, ['127.0.0.1']);
+    await mount({ cert, key: pair.key }, '2');
+    await until(() => messages.includes('the new certificate cannot be used; the one before stays'));
+    expect(files.certificate.pair).toBe(pair);
+    await mount(await issueCertificate(authority, ['127.0.0.1']), '3');
+    await until(() => messages.includes('the certificate was replaced'));
+    expect(messages.filter((message) => message.startsWith('the new certificate'))).toHaveLength(1);
+  });
+
+  test.each([
+    ['nothing there', {}, /tls\.crt cannot be read \(ENOENT\)/],
+    ['no certificate', { 'tls.crt': 'x', 'tls.key': 'y' }, /certificate cannot be read: it is not in PEM form/],
+  ])('with %s are refused', async (_reason, texts: Record<string, string>, says) => {
+    for (const [name, text] of Object.entries(texts)) await writeFile(join(folder, name), text);
+    await expect(CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log })).rejects.toThrow(says);
+  });
+});
+
+describe('a listener of https', () => {
+  test('ends connections that never shake hands with its drain', async () => {
+    const authority = await makeAuthority();
+    const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
+    const silent = connect(port, '127.0.0.1');
+    const closed = once(silent, 'close');
+    await once(silent, 'connect');
+    await greet(port, authority.cert);
+    await Promise.all([server.close({ drainTimeoutMs: 8000 }), closed]);
+  });
+
+  test('counts connections from the first byte, shaken hands or not', async () => {
+    const authority = await makeAuthority();
+    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connectionsPerAddress: 3 } });
+    closers.push(() => server.close({ drainTimeoutMs: 200 }));
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'));
+    closers.push(async () => sockets.forEach((socket) => socket.destroy()));
+    await until(() => server.connections.refused.address === 5);
+    expect(server.connections.open).toBe(3);
+    sockets.forEach((socket) => socket.destroy());
+    await until(() => server.connections.open === 0);
+    await greet(port, authority.cert);
+    expect(server.connections.open).toBe(1);
+  });
+
+  test('keeps a few connections beyond the limit for probes', async () => {
+    const authority = await makeAuthority();
+    const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')), log, limits: { connections: 1 }, isProbe: (path) => path === '/livez' });
+    closers.push(() => server.close({ drainTimeoutMs: 200 }));
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    await greet(port, authority.cert);
+    for (const [path, status] of [['/livez', '200'], ['/other', '429']] as const) {
+      const socket = await greet(port, authority.cert);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
+      expect(String((await once(socket, 'data'))[0])).toContain(` ${status} `);
+    }
+  });
+
+  test('shares its limits with that of http', async () => {
+    const authority = await makeAuthority();
+    const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
+    const plain = await server.listen({ host: '127.0.0.1', port: 0 });
+    await greet(port, authority.cert);
+    const other = connect(plain.port, '127.0.0.1');
+    closers.push(async () => other.destroy());
+    await until(() => server.connections.open === 2);
+  });
+
+  test.each([
+    ['its own name', 'svc.example.com', 'max-age=864000'],
+    ['its own name with a port', 'svc.example.com:8443', 'max-age=864000'],
+    ['localhost, which others share', 'localhost:8443', undefined],
+    ['an address', '127.0.0.1', undefined],
+    ['an address in brackets', '[::1]:8443', undefined],
+  ])('asks browsers for https alone under %s', async (_reason, host, wanted) => {
+    const authority = await makeAuthority();
+    const { port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])), { hstsDays: 10 });
+    const answer = await new Promise<string | undefined>((resolve, reject) => {
+      const asked = request({ port, host: '127.0.0.1', servername: '', ca: authority.cert, headers: { Host: host }, agent: false }, (response) => resolve(response.resume().headers['strict-transport-security']));
+      asked.on('error', reject).end();
+    });
+    expect(answer).toBe(wanted);
+  });
+});
+
+describe('the certificate of one machine', () => {
+  const open = async (hosts: readonly string[] = []): Promise<LocalCertificate> => {
+    const local = await LocalCertificate.open({ folder: join(folder, 'tls'), hosts, log });
+    closers.push(() => local.close());
+    return local;
+  };
+
+  test('is known by its authority, and kept', async () => {
+    const first = await open();
+    const { port } = await listen(first.certificate);
+    expect((await greet(port, first.authority)).authorized).toBe(true);
+    const second = await open();
+    expect(second.certificate.pair.cert.trim()).toBe(first.certificate.pair.cert.trim());
+    for (const name of ['ca.key', 'server.key']) expect((await stat(join(folder, 'tls', name))).mode & 0o777).toBe(0o600);
+  });
+
+  test.each([
+    ['a damaged certificate', 'server.crt', 'x', true],
+    ['a key of something else', 'server.key', undefined, true],
+    ['a damaged authority', 'ca.crt', 'x', false],
+  ])('is made anew for %s', async (_reason, name, text, keepsAuthority) => {
+    const first = await open();
+    await writeFile(join(folder, 'tls', name), text ?? (await makeAuthority()).key);
+    const second = await open();
+    expect(second.certificate.pair.cert.trim()).not.toBe(first.certificate.pair.cert.trim());
+    expect(second.authority.trim() === first.authority.trim()).toBe(keepsAuthority);
+    const { port } = await listen(second.certificate);
+    expect((await greet(port, second.authority)).authorized).toBe(true);
+  });
+
+  test('is made anew for a host that it is not for, by the same authority', async () => {
+    const first = await open();
+    const second = await open(['svc.example.com', '10.1.2.3']);
+    expect(second.certificate.dnsNames).toContain('svc.example.com');
+    expect(second.authority.trim()).toBe(first.authority.trim());
+  });
+});
+
+test('a kubeconfig of somebody else is left alone, ours is kept up to date', async () => {
+  const file = join(folder, 'kubeconfig');
+  const parts = { url: 'https://127.0.0.1:8443', token: 'pat_x' };
+  expect(await writeKubeconfig(file, parts)).toBe(true);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await writeKubeconfig(file, { ...parts, token: 'pat_y' })).toBe(true);
+  expect(await readFile(file, 'utf8')).toContain('pat_y');
+  await writeFile(file, 'apiVersion: v1\n');
+  expect(await writeKubeconfig(file, parts)).toBe(false);
+  expect(await readFile(file, 'utf8')).toBe('apiVersion: v1\n');
+});

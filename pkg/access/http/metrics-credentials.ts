@@ -1,0 +1,34 @@
+import { isPersonalToken } from '#pkg/identity/index';
+import type { PersonalTokenAuthenticator } from '../personal-tokens/personal-token-authenticator.ts';
+import { newAuthenticationFailed, newPermissionDenied } from './access-error.ts';
+import { valueOfScheme } from './authenticate.ts';
+import type { Credential } from './credential.ts';
+
+/** The content platform's role for whoever watches it. */
+const monitoringRole = 'system:monitoring';
+
+/** Personal tokens, and whose they are. */
+export type MetricsTokens = Pick<PersonalTokenAuthenticator, 'authenticateToken'>;
+
+/**
+ * The same credentials for `/metrics`, where `Authorization: Bearer` takes a personal token too, though nothing else here does: so whoever collects
+ * metrics needs one token for both services. One that is narrowed must be so to `system:monitoring`; else 403.
+ */
+export function metricsCredentials(credentials: readonly Credential[], tokens: MetricsTokens): Credential[] {
+  return credentials.map((credential) => (credential.word === 'bearer' ? orPersonalToken(credential, tokens) : credential));
+}
+
+function orPersonalToken(bearer: Credential, tokens: MetricsTokens): Credential {
+  return {
+    scheme: 'bearer',
+    word: 'bearer',
+    authenticate: async (request) => {
+      const token = valueOfScheme(request, 'bearer');
+      if (token === undefined || !isPersonalToken(token)) return bearer.authenticate(request);
+      const user = await tokens.authenticateToken(token, () => request.address);
+      if (user === undefined) throw newAuthenticationFailed();
+      if (user.restriction !== undefined && !user.restriction.roles.includes(monitoringRole)) throw newPermissionDenied();
+      return { userId: user.uid };
+    },
+  };
+}
