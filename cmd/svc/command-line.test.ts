@@ -3,7 +3,7 @@ import { runCommandLine } from './command-line.ts';
 
 const cases: { reason: string; args: string[]; environment?: Record<string, string>; sentence: string }[] = [
   { reason: 'an unknown command', args: ['srve'], sentence: 'There is no command srve; did you mean serve?' },
-  { reason: 'an unknown command unlike any other', args: ['destroy', '--svc.server.port=1'], sentence: 'There is no command destroy; there are serve, apiserver, access-server, controller-manager, migrate, version, new-token, generate, plugin, private-token, unblock, rotate-keys.' },
+  { reason: 'an unknown command unlike any other', args: ['destroy', '--svc.server.port=1'], sentence: 'There is no command destroy; there are serve, apiserver, access-server, controller-manager, migrate, version, new-token, generate, plugin, private-token, unblock, rotate-keys, backup, restore.' },
   { reason: 'an unknown option before the command', args: ['--svc.server.prt=1', 'serve'], sentence: 'There is no option --svc.server.prt; did you mean --svc.server.port?' },
   { reason: 'an unknown variable', args: [], environment: { SVC_PORT: '1' }, sentence: 'There is no option for the environment variable SVC_PORT; svc --help lists them all.' },
   { reason: 'an API server without a database', args: ['apiserver'], sentence: 'svc apiserver has no PostgreSQL of its own; set svc.database.url, or use svc serve.' },

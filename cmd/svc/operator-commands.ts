@@ -5,15 +5,19 @@ import type { PrivateTokenVerb } from './private-token-command.ts';
 import type { Environment } from './start-plugins.ts';
 
 /** What an operator does on the server, beside it or without it. */
-export const operatorCommandNames = ['private-token', 'unblock', 'rotate-keys'];
+export const operatorCommandNames = ['private-token', 'unblock', 'rotate-keys', 'backup', 'restore'];
 
 interface Given {
   config?: string;
   user: string;
   dropOld?: true;
+  to?: string;
+  from?: string;
+  force?: true;
+  replace?: true;
 }
 
-/** Adds `svc private-token`, `svc unblock` and `svc rotate-keys`. They take the options of the server, to find its database and keys. */
+/** Adds `svc private-token`, `svc unblock`, `svc rotate-keys`, `svc backup` and `svc restore`. They take the options of the server, to find its database and keys. */
 export function addOperatorCommands(program: Command, environment: Environment, setExitCode: (code: number) => void): void {
   const add = (command: Command, summary: string, run: (options: Options, given: Given) => Promise<number>): void => {
     command
@@ -41,4 +45,8 @@ export function addOperatorCommands(program: Command, environment: Environment, 
   add(unblock, 'forget the failed logins of a user, who may try again at once', async (options, { user }) => (await import('./unblock-command.ts')).unblock(options, user));
   const rotate = program.command('rotate-keys').option('--drop-old', 'make no new key; remove those that nothing is sealed with any more');
   add(rotate, 'seal all stored secrets with a new key', async (options, { dropOld }) => (await import('./rotate-keys-command.ts')).rotate(options, dropOld === true));
+  const backup = program.command('backup').option('--to <file>', 'where it goes; - is stdout, the default unless that is a terminal').option('--force', 'replace a file that is there');
+  add(backup, 'write a backup of the database, as of one moment; safe while servers run', async (options, { to, force }) => (await import('./backup-command.ts')).backup(options, { to, force: force === true }));
+  const restore = program.command('restore').option('--from <file>', 'the backup; - is stdin, the default').option('--replace', 'drop what is in the database');
+  add(restore, 'bring a backup back, into a database that is empty; no server may run', async (options, { from, replace }) => (await import('./restore-command.ts')).restoreBackup(options, { from, replace: replace === true }));
 }

@@ -67,6 +67,17 @@ test('a file is replaced whole, keeps its mode, and what a killed process left b
   expect(readdirSync(join(folder, 'data'))).toEqual(['secret-key', 'secret-key.bak']);
 });
 
+test('what keeps a file from being replaced is told, and it stays as it is', () => {
+  write(keys.map((key) => key.reveal()).join('\n'), 0o640);
+  expect(file.obstacle(keys)).toBeUndefined();
+  expect([idsIn(file), statSync(file.path).mode & 0o777]).toEqual([keys.map(({ id }) => id), 0o640]);
+  // No room for a draft's name beside it: fails for root too, as a mount that is read-only does.
+  const fixed = new KeyFile(join(folder, 'data', 'k'.repeat(240)));
+  writeFileSync(fixed.path, keys[0]!.reveal(), { mode: 0o600 });
+  expect(fixed.obstacle(fixed.read()!)).toBe('ENAMETOOLONG');
+  expect([idsIn(fixed), readdirSync(join(folder, 'data')).length]).toEqual([[keys[0]!.id], 2]);
+});
+
 describe('a file that cannot be used is refused, and not shown', () => {
   const key = keys[0]!.reveal();
   const cases: { reason: string; text: string; mode?: number; sentence: RegExp | undefined }[] = [

@@ -65,6 +65,21 @@ export class KeyFile {
     syncFolder(dirname(path));
   }
 
+  /**
+   * The code of the error for which `replace` would fail, as EROFS of a file that an orchestrator mounted; undefined where it works. It is tried, with the
+   * keys that the file holds: neither the rights nor the kind of a file tell for sure.
+   */
+  obstacle(held: readonly SecretKey[]): string | undefined {
+    try {
+      this.replace(held);
+      return undefined;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      return code;
+    }
+  }
+
   #parse(line: string, index: number): SecretKey {
     const key = SecretKey.parse(line);
     if (key === undefined) throw new SecretKeyError(`Line ${index + 1} of ${this.path} is not a key: that is 64 hexadecimal digits, a line for each key.`);

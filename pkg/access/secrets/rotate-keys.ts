@@ -17,7 +17,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 export interface RotationOptions {
   database: AccessDatabase;
   ring: KeyRing;
-  /** Make no new key; remove all but the first from the file, once nothing is sealed with them. */
+  /** Make no new key; let the database forget all but the first, once nothing is sealed with them, and remove them from the file where it can be replaced. */
   dropOld?: boolean;
   /** Rows in one transaction; 200 by default. */
   batchSize?: number;
@@ -33,12 +33,14 @@ export interface RotationResult extends Resealed {
   dropped: number;
   /** Keys that are left behind the first. */
   old: number;
+  /** Where the old keys stay in a file that cannot be replaced, though nothing needs them: the code of the error, as EROFS. */
+  obstacle?: string;
 }
 
 /**
  * Seals every secret with the primary key: a new one, where the keys are in a file and are one. It may end between any two steps, and be run again;
  * servers that use the same file go on meanwhile. What cannot be opened stays as it is, is counted, and its key is not dropped.
- * Throws SecretKeyError while another one runs on this database.
+ * Throws SecretKeyError while another one runs on this database, and, with nothing changed, for a new key that the file cannot take.
  */
 export async function* rotateKeys({ database, ring, dropOld = false, batchSize = 200 }: RotationOptions): AsyncGenerator<RotationStep, RotationResult> {
   const client = await database.pool.connect();
@@ -47,11 +49,14 @@ export async function* rotateKeys({ database, ring, dropOld = false, batchSize =
     ring.refresh();
     // Where there are several, a rotation has begun already: by this command, or by an operator who gives the same keys to many machines.
     const isNewKey = !dropOld && ring.file !== undefined && ring.keys.length === 1;
+    // Before the database hears of a key that would be nowhere else, or forgets one that would stay.
+    const obstacle = isNewKey || dropOld ? ring.file?.obstacle(ring.keys) : undefined;
+    if (isNewKey && obstacle !== undefined) throw new SecretKeyError(fixedFile(ring, obstacle));
     if (isNewKey) yield* addPrimary(client, ring);
     const sealed = yield* resealAll(client, ring, batchSize);
     const before = ring.keys.length;
-    if (dropOld) yield* dropOthers(client, ring, { batchSize, sealed });
-    return { ...sealed, isNewKey, dropped: before - ring.keys.length, old: ring.keys.length - 1 };
+    if (dropOld) yield* dropOthers(client, ring, { batchSize, sealed, isFixed: obstacle !== undefined });
+    return { ...sealed, isNewKey, dropped: before - ring.keys.length, old: ring.keys.length - 1, ...(obstacle === undefined ? {} : { obstacle }) };
   } finally {
     // Closed, which frees the lock.
     client.release(true);
@@ -96,7 +101,7 @@ async function* resealAll(client: PoolClient, ring: KeyRing, batchSize: number):
 }
 
 /** The database forgets the keys first, which it refuses while a row needs one; only then may the file. */
-async function* dropOthers(client: PoolClient, ring: KeyRing, { batchSize, sealed }: { batchSize: number; sealed: Resealed }): AsyncGenerator<RotationStep, void> {
+async function* dropOthers(client: PoolClient, ring: KeyRing, { batchSize, sealed, isFixed }: { batchSize: number; sealed: Resealed; isFixed: boolean }): AsyncGenerator<RotationStep, void> {
   for (let round = 1; !(await forgetOthers(client, ring)); round += 1) {
     const more = yield* resealAll(client, ring, batchSize);
     sealed.accessKeys += more.accessKeys;
@@ -106,9 +111,14 @@ async function* dropOthers(client: PoolClient, ring: KeyRing, { batchSize, seale
     if (round === MOST_ROUNDS) throw new SecretKeyError('A server keeps sealing with an old key; see to it that all of them have the new one, and run svc rotate-keys --drop-old again.');
   }
   yield 'keys forgotten';
+  if (isFixed) return;
   ring.file?.replace([ring.primary]);
   ring.refresh();
   yield 'keys dropped';
+}
+
+function fixedFile({ file }: KeyRing, code: string): string {
+  return `${file?.path} cannot be replaced here (${code}), so no new key was made: where the file comes from, add one behind the first, restart all servers, put it first, restart them again, and run svc rotate-keys.`;
 }
 
 async function forgetOthers(client: PoolClient, ring: KeyRing): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -198,6 +198,39 @@ describe('a rotation', () => {
     expect((await run({ ring, dropOld: true })).result).toMatchObject({ dropped: 0, old: 1 });
     expect(await registered()).toBe(1);
     expect((await openKeyRing(access, { keys: next.reveal(), dataDir })).primary.id).toBe(next.id);
+  });
+});
+
+describe('with a file that cannot be replaced', () => {
+  /** The keys of the data folder, in a file beside whose name that of a draft has no room; a mount that is read-only fails in the same place. */
+  function fixedFile(text: string): string {
+    const keyFile = join(dataDir, 'k'.repeat(240));
+    writeFileSync(keyFile, text, { mode: 0o600 });
+    return keyFile;
+  }
+  const held = (): string => readFileSync(join(dataDir, 'secret-key'), 'utf8');
+
+  test('no key is made, and the database hears of none', async () => {
+    const keyFile = fixedFile(held());
+    const ring = await openKeyRing(access, { keyFile, dataDir });
+    await expect(run({ ring })).rejects.toThrow(`${keyFile} cannot be replaced here (ENAMETOOLONG), so no new key was made: `);
+    expect([await registered(), await usedKeys()]).toEqual([1, [ring.primary.id]]);
+  });
+
+  test('keys that an operator put there are taken; of the old ones, only the database is rid', async () => {
+    const next = SecretKey.generate();
+    const keyFile = fixedFile(`${next.reveal()}\n${held()}`);
+    const ring = await openKeyRing(access, { keyFile, dataDir });
+    expect((await run({ ring })).result).toMatchObject({ isNewKey: false, accessKeys: USERS * KEYS_EACH, unreadable: 0, old: 1 });
+    const { steps, result } = await run({ ring, dropOld: true });
+    expect(steps).toEqual(['keys forgotten']);
+    expect(result).toMatchObject({ dropped: 0, old: 1, obstacle: 'ENAMETOOLONG' });
+    expect([await registered(), await usedKeys(), ring.file?.read()?.length]).toEqual([1, [next.id], 2]);
+    // The operator does the rest.
+    writeFileSync(keyFile, next.reveal());
+    const after = await openKeyRing(access, { keyFile, dataDir });
+    expect((await run({ ring: after, dropOld: true })).result).toMatchObject({ dropped: 0, old: 0 });
+    expect(await registered()).toBe(1);
   });
 });
 
