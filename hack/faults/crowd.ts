@@ -7,12 +7,13 @@ import { fleeting, notes, things, type SampleModel } from './workload/sample-mod
 import { Watcher } from './workload/watcher.ts';
 import { Writer } from './workload/writer.ts';
 
-const writerCount = 8;
-const readerCount = 3;
-const firstReader = 11;
-const firstWatcher = 21;
+const defaultWriters = 8;
+const defaultReaders = 3;
+/** Numbers of clients of one sort. */
+const firstReader = 101;
+const firstWatcher = 201;
 /** For requests about models. */
-const operatorId = 99;
+const operatorId = 299;
 const everything: SelectorRecord = { labels: [], fields: [] };
 
 /** What each watcher follows. */
@@ -27,6 +28,15 @@ const watched: readonly { model: SampleModel; namespace?: string; selector?: Sel
   { model: fleeting },
 ];
 
+export interface CrowdOptions {
+  targets: readonly [Target, ...Target[]];
+  token: string;
+  random: Random;
+  /** At most 100 of each; 8 and 3 where they are left out. */
+  writers?: number;
+  readers?: number;
+}
+
 /** Everybody who talks to the servers. */
 export class Crowd {
   readonly book = new OperationBook();
@@ -36,7 +46,7 @@ export class Crowd {
   readonly watchers: readonly Watcher[];
   readonly #clients: FaultClient[] = [];
 
-  constructor({ targets, token, random }: { targets: readonly [Target, ...Target[]]; token: string; random: Random }) {
+  constructor({ targets, token, random, writers = defaultWriters, readers = defaultReaders }: CrowdOptions) {
     const { book } = this;
     const client = (id: number): FaultClient => {
       const made = new FaultClient({ id, targets, token, random: random.fork(`client ${id}`), book });
@@ -44,8 +54,8 @@ export class Crowd {
       return made;
     };
     this.operator = client(operatorId);
-    this.writers = Array.from({ length: writerCount }, (_, i) => new Writer(client(i + 1)));
-    this.readers = Array.from({ length: readerCount }, (_, i) => new Reader(client(firstReader + i)));
+    this.writers = Array.from({ length: writers }, (_, i) => new Writer(client(i + 1)));
+    this.readers = Array.from({ length: readers }, (_, i) => new Reader(client(firstReader + i)));
     this.watchers = watched.map(({ model, namespace = '', selector = everything, asEventStream }, i) =>
       new Watcher({ client: client(firstWatcher + i), model, namespace, selector, ...(asEventStream === undefined ? {} : { asEventStream }) }));
   }

@@ -1,13 +1,14 @@
 import type { Arena } from './arena.ts';
 import type { ModelChangeRecord } from './history.ts';
 import type { ApiAnswer } from './workload/api-client.ts';
+import type { Target } from './workload/fault-client.ts';
 import { now } from './workload/instant.ts';
 import { definitionOf, definitionsPath, pathOf, type SampleModel } from './workload/sample-models.ts';
 import { until } from './until.ts';
 
 const patienceMs = 60_000;
 
-type Ground = Pick<Arena, 'operator' | 'replicas' | 'modelChanges'>;
+type Ground = Pick<Arena, 'operator' | 'modelChanges'> & { replicas: readonly Target[] };
 
 /** Makes a model; resolves when both servers serve it. */
 export async function makeModel(ground: Ground, model: SampleModel): Promise<void> {

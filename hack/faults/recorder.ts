@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { CompactionSample, FinalState, IncarnationRecord, LogRow, ObjectState } from './history.ts';
-import type { FaultPostgres } from './fault-postgres.ts';
 import { now } from './workload/instant.ts';
 import { group, observedObject, sampleModels, stateOf, type SampleModel, type WireObject } from './workload/sample-models.ts';
 
@@ -21,6 +20,14 @@ const preparations = [
 
 const columns = 'rev, model, type, namespace, name, prev, old, new, batch';
 const wholeLog = `(SELECT ${columns} FROM faults.kept UNION ALL SELECT ${columns} FROM platform.change_log) l`;
+
+/** The database past servers and proxies, as its superuser. */
+export interface RecordedDatabase {
+  /** The caller ends the session. */
+  connect(): Promise<pg.Client>;
+  /** One statement in a session of its own. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+}
 
 interface TableRow {
   rev: string;
@@ -45,7 +52,7 @@ export class Recorder {
   readonly compactions: CompactionSample[] = [];
   /** Revisions that were seen and are no longer in the log: committed, and lost. */
   readonly lost: number[] = [];
-  readonly #postgres: FaultPostgres;
+  readonly #postgres: RecordedDatabase;
   /** What was read, to compare with what is there at the end. */
   readonly #texts = new Map<number, string>();
   readonly #lives = new Map<number, Life>();
@@ -55,14 +62,14 @@ export class Recorder {
   #isOver = false;
   #work: Promise<void> = Promise.resolve();
 
-  static async start(postgres: FaultPostgres): Promise<Recorder> {
+  static async start(postgres: RecordedDatabase): Promise<Recorder> {
     for (const text of preparations) await postgres.query(text);
     const recorder = new Recorder(postgres);
     recorder.#work = recorder.#run();
     return recorder;
   }
 
-  private constructor(postgres: FaultPostgres) {
+  private constructor(postgres: RecordedDatabase) {
     this.#postgres = postgres;
   }
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newPersonalToken } from '#pkg/identity/index';
 import type { Arena } from './arena.ts';
+import { concludeHistory, makeGround } from './conclusion.ts';
 import { Crowd } from './crowd.ts';
-import { makeModel } from './definitions.ts';
 import { FaultPostgres } from './fault-postgres.ts';
-import { describe, runFaults, type FaultOutcome } from './fault-run.ts';
+import { runFaults, type FaultOutcome } from './fault-run.ts';
 import type { Fault } from './fault.ts';
 import type { FaultRecord, History, ModelChangeRecord } from './history.ts';
 import { faults } from './kinds/fault-table.ts';
@@ -15,14 +15,9 @@ import { Random } from './random.ts';
 import { Recorder } from './recorder.ts';
 import { wrongLines } from './replica-log.ts';
 import { Replica } from './replica.ts';
-import { until } from './until.ts';
 import { now } from './workload/instant.ts';
-import { readList } from './workload/read-list.ts';
-import { namespaces, namespacesPath, sampleModels } from './workload/sample-models.ts';
 
 const warmUpMs = 3000;
-/** A watcher hears by the end of its stream, if by nothing else, how far it is. */
-const settleMs = 60_000;
 
 export interface RoundOptions {
   seed: number;
@@ -92,15 +87,14 @@ class Round {
   }
 
   async run(): Promise<RoundResult> {
-    const recorder = await Recorder.start(this.#arena.postgres);
-    await this.#prepare();
+    const { postgres, replicas, modelChanges } = this.#arena;
+    const recorder = await Recorder.start(postgres);
+    await makeGround({ crowd: this.#crowd, replicas, modelChanges });
     this.#crowd.start();
     await delay(warmUpMs);
     await this.#injectAll(this.#crowd.book.goodput(warmUpMs / 2));
-    await this.#crowd.settle();
-    await this.#heardOfEverything();
-    const history = await this.#conclude(recorder);
-    for (const { logFile, unexpectedEnds } of this.#arena.replicas) {
+    const history = await concludeHistory({ seed: this.#options.seed, crowd: this.#crowd, recorder, database: postgres, replicas, modelChanges, faults: this.#records, problems: this.#problems });
+    for (const { logFile, unexpectedEnds } of replicas) {
       this.#problems.push(...unexpectedEnds, ...(await wrongLines(logFile)));
     }
     const { book, watchers } = this.#crowd;
@@ -112,15 +106,6 @@ class Round {
       events: watchers.reduce((sum, watcher) => sum + watcher.events, 0),
       folder: this.#folder,
     };
-  }
-
-  async #prepare(): Promise<void> {
-    const { operator, replicas } = this.#arena;
-    for (const name of namespaces.slice(1)) {
-      const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-      await operator.api.request({ port: replicas[0].port, method: 'POST', path: namespacesPath, body });
-    }
-    for (const model of sampleModels) await makeModel(this.#arena, model);
   }
 
   /** Every kind once, in the order of the seed, then by chance until time is over. */
@@ -141,53 +126,6 @@ class Round {
       isFirst = false;
       left = random.shuffled(kinds);
     }
-  }
-
-  /** No change is made any more: everybody must come to know the last one. */
-  async #heardOfEverything(): Promise<void> {
-    const { postgres, watchers } = this.#arena;
-    try {
-      const [row] = await postgres.query<{ newest: string }>('SELECT max(rev) AS newest FROM platform.change_log');
-      const newest = Number(row?.newest);
-      await until(`every watcher has heard of revision ${newest}`, settleMs, () => watchers.every(({ position, isOpen }) => position >= newest && isOpen));
-    } catch (error) {
-      const where = watchers.map(({ record, position, isOpen }) => `${record.id} at ${position}${isOpen ? '' : ', closed'}`).join('; ');
-      this.#problems.push(`${describe(error)}: ${where}`);
-    }
-  }
-
-  async #conclude(recorder: Recorder): Promise<History> {
-    const { replicas, operator, modelChanges, watchers } = this.#arena;
-    const lists = await this.#finalLists();
-    await this.#crowd.stop();
-    await recorder.stop();
-    for (const revision of recorder.lost) this.#problems.push(`revision ${revision} was in the log, and is no longer`);
-    operator.api.close();
-    return {
-      seed: String(this.#options.seed),
-      replicas: replicas.map(({ name }) => name),
-      models: sampleModels.map(({ name, namespaced, unique }) => ({ name, namespaced, unique })),
-      incarnations: await recorder.incarnations(),
-      modelChanges,
-      operations: this.#crowd.book.operations,
-      watchers: watchers.map(({ record }) => record),
-      log: recorder.rows,
-      compactions: recorder.compactions,
-      finalStates: [...(await recorder.finalStates()), ...lists],
-      faults: this.#records,
-    };
-  }
-
-  async #finalLists(): Promise<History['finalStates']> {
-    const states: History['finalStates'] = [];
-    for (const replica of this.#arena.replicas) {
-      for (const model of sampleModels) {
-        const { operation } = await readList(this.#arena.operator, { model, namespace: '', selector: { labels: [], fields: [] }, target: replica });
-        if (operation.outcome.type === 'ok') states.push({ source: replica.name, model: model.name, revision: operation.outcome.revision, objects: operation.outcome.items });
-        else this.#problems.push(`${replica.name} did not list ${model.name} at the end`);
-      }
-    }
-    return states;
   }
 }
 

@@ -33,11 +33,12 @@ const answerTimeoutMs = 45_000;
 /** Speaks HTTP to a server and interprets nothing. */
 export class ApiClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 4 });
-  readonly #authorization: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #underWay = new Set<ClientRequest>();
 
-  constructor(token: string) {
-    this.#authorization = `Bearer ${token}`;
+  /** Without a token nobody is named, unless a request does so itself. */
+  constructor(token?: string) {
+    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
   /** The whole answer. Throws NoAnswer. */
@@ -84,7 +85,7 @@ export class ApiClient {
   }
 
   #begin({ port, path, method = 'GET', body, headers = {} }: ApiRequest, reject: (error: NoAnswer) => void, onAnswer: (answer: IncomingMessage) => void): ClientRequest {
-    const all = { authorization: this.#authorization, ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }), ...headers };
+    const all = { ...this.#headers, ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }), ...headers };
     const request = httpRequest({ host: '127.0.0.1', port, path, method, agent: this.#agent, headers: all });
     this.#underWay.add(request);
     request.once('response', onAnswer);

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const LOOK_MS = 250;
+const PATIENCE_MS = 15 * 60_000;
+
+/**
+ * Has `make` bring about `path`, unless another process does so now: then waits until it has. A process that died at it is succeeded.
+ * Saves work and no more: two who make the same at once do no harm as long as each renames what is whole into place.
+ */
+export async function alone(path: string, make: () => Promise<void>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const lock = `${path}.lock`;
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!existsSync(path)) {
+    if (await take(lock)) {
+      try {
+        if (!existsSync(path)) await make();
+      } finally {
+        await rm(lock, { force: true });
+      }
+      return;
+    }
+    if (!(await isHeld(lock))) await rm(lock, { force: true });
+    else if (performance.now() > deadline) throw new Error(`${lock} is held for too long; is the process in it still at work?`);
+    else await delay(LOOK_MS);
+  }
+}
+
+/** Linked into place with the holder's id in it: there is no moment at which it says nothing. */
+async function take(lock: string): Promise<boolean> {
+  const mine = `${lock}.${process.pid}`;
+  await writeFile(mine, String(process.pid));
+  try {
+    await link(mine, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(mine, { force: true });
+  }
+}
+
+async function isHeld(lock: string): Promise<boolean> {
+  const text = await readFile(lock, 'utf8').catch(() => '');
+  // Gone meanwhile: the next try finds out.
+  if (text === '') return true;
+  try {
+    process.kill(Number(text), 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,79 @@
+import { until } from '../../faults/until.ts';
+import type { ApiClient, ApiObject } from '../api-client.ts';
+import { booksPath } from '../world/definitions.ts';
+import { Follower } from './follower.ts';
+import { Load } from './load.ts';
+
+const WORKERS = 8;
+const HEARD_MS = 60_000;
+
+/** Those who write and those who watch, through a whole rollout. */
+export class Clients {
+  readonly #position: string;
+  readonly #load: Load;
+  readonly #followers: Follower[] = [];
+  #targets: readonly ApiClient[];
+
+  constructor(api: ApiClient, position: string) {
+    this.#position = position;
+    this.#targets = [api];
+    this.#load = new Load(() => this.#targets, WORKERS);
+    this.follow(api);
+  }
+
+  get facts(): string {
+    const { requests, slowestMs } = this.#load;
+    return `${requests} requests, ${this.#followers[0]?.events.length} events, the slowest request ${Math.round(slowestMs)} ms`;
+  }
+
+  /** Of writers, so far. */
+  get problems(): readonly string[] {
+    return this.#load.problems;
+  }
+
+  /** One more watch, from the beginning. */
+  follow(api: ApiClient): void {
+    this.#followers.push(new Follower(api, this.#position));
+  }
+
+  /** Whom writers ask from now on. */
+  ask(...targets: readonly ApiClient[]): void {
+    this.#targets = targets;
+  }
+
+  /** Everybody goes there: writers at once, watches when their server ends them. */
+  async leaveFor(api: ApiClient): Promise<void> {
+    this.ask(api);
+    for (const follower of this.#followers) follower.moveTo(api);
+    await this.#load.settle();
+  }
+
+  /** What clients did not find as promised: failures, lost counts, and watches that heard another thing or in another order. */
+  async findings(api: ApiClient): Promise<string[]> {
+    await this.#load.end();
+    const { spec } = (await api.get(`${booksPath}/counter`)) as { spec: { year: number } };
+    const { counted } = this.#load;
+    return [...this.problems, ...(spec.year === counted ? [] : [`${counted} were counted, and ${spec.year} are there`]), ...(await this.#heard(api))];
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([this.#load.end(), ...this.#followers.map((follower) => follower.end())]);
+  }
+
+  async #heard(api: ApiClient): Promise<string[]> {
+    const mark = { metadata: { labels: { end: 'yes' } } };
+    const last = (await api.expect('PATCH', `${booksPath}/counter`, mark, { 'content-type': 'application/merge-patch+json' })) as unknown as ApiObject;
+    const problems: string[] = [];
+    for (const [index, follower] of this.#followers.entries()) {
+      await until(`watch ${index} hears of the end`, HEARD_MS, () => follower.position === last.metadata.resourceVersion).catch((error: Error) => problems.push(error.message));
+      await follower.end();
+      problems.push(...follower.problems);
+    }
+    const [one, ...others] = this.#followers.map(({ events }) => events);
+    for (const other of others) {
+      const at = other.findIndex((event, position) => event !== one?.[position]);
+      if (at !== -1 || one?.length !== other.length) problems.push(`two watches differ at ${at}: ${one?.[at]} and ${other[at]}; ${one?.length} and ${other.length} events`);
+    }
+    return problems;
+  }
+}

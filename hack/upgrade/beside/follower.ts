@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { revisionOf, type ApiClient } from '../api-client.ts';
+import { booksPath } from '../world/definitions.ts';
+
+const PAUSE_MS = 50;
+const ROUND_S = 20;
+const MAX_PROBLEMS = 20;
+
+/** A client that watches and, where the stream ends, goes on at the last revision it has: on another replica, if it is told so. */
+export class Follower {
+  readonly events: string[] = [];
+  readonly problems: string[] = [];
+  readonly #over = new AbortController();
+  readonly #following: Promise<void>;
+  #api: ApiClient;
+  #position: string;
+
+  constructor(api: ApiClient, position: string) {
+    this.#api = api;
+    this.#position = position;
+    this.#following = this.#follow();
+  }
+
+  get position(): string {
+    return this.#position;
+  }
+
+  moveTo(api: ApiClient): void {
+    this.#api = api;
+  }
+
+  async end(): Promise<void> {
+    this.#over.abort();
+    await this.#following;
+  }
+
+  async #follow(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      try {
+        await this.#api.watch(`${booksPath}?watch=true&resourceVersion=${this.#position}&timeoutSeconds=${ROUND_S}`, (events) => this.#hear(events), this.#over.signal);
+      } catch (error) {
+        if (this.#over.signal.aborted) return;
+        // A server that has ended: the next one.
+        if (this.problems.length < MAX_PROBLEMS) this.problems.push(`a watch failed: ${(error as Error).message}`);
+      }
+      await delay(PAUSE_MS);
+    }
+  }
+
+  #hear(events: Parameters<Parameters<ApiClient['watch']>[1]>[0]): boolean {
+    for (const { type, object } of events.splice(0)) {
+      if (type === 'ERROR') this.problems.push(`a watch was refused: ${JSON.stringify(object)}`);
+      else {
+        const revision = revisionOf(object);
+        if (BigInt(revision) <= BigInt(this.#position)) this.problems.push(`${revision} came after ${this.#position}`);
+        this.#position = revision;
+        this.events.push(`${revision} ${type} ${object.metadata.name}`);
+      }
+    }
+    return false;
+  }
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
+import { newPersonalToken } from '#pkg/identity/index';
+import { until } from '../../faults/until.ts';
+import type { ApiClient, ApiObject } from '../api-client.ts';
+import { book, booksDefinition, booksPath, definitionsPath, namespacesPath } from '../world/definitions.ts';
+import { agree, controllersWork, leader } from './agreement.ts';
+import { Clients } from './clients.ts';
+import { Version, type Shared } from './version.ts';
+
+const SERVED_MS = 60_000;
+const HANDOVER_MS = 60_000;
+
+export interface SideBySideOptions {
+  /** Builds. */
+  readonly old: string;
+  readonly next: string;
+  /** How long both serve at once. */
+  readonly loadMs: number;
+  readonly folder: string;
+}
+
+/**
+ * One version serves, the next one comes to it, migrating the database, both serve, the old one starts once more, and goes: with clients on either the whole time.
+ * Returns what was not as promised, and how much was asked.
+ */
+export async function sideBySide({ old, next, loadMs, folder }: SideBySideOptions): Promise<{ problems: string[]; facts: string }> {
+  // Nothing here outlives the run.
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+  const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, 'postgres'), log: silentLog, settings });
+  try {
+    const { host, user } = postgres.connection;
+    const shared: Shared = {
+      databaseUrl: `postgres://${user}@${encodeURIComponent(String(host))}/postgres`,
+      token: newPersonalToken(),
+      password: `three wet boots ${randomBytes(6).toString('hex')}`,
+      key: randomBytes(32).toString('hex'),
+      folder,
+    };
+    return await rollOut(new Version('old', old, shared), new Version('new', next, shared), { password: shared.password, loadMs });
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function rollOut(old: Version, next: Version, { password, loadMs }: { password: string; loadMs: number }): Promise<{ problems: string[]; facts: string }> {
+  const problems: string[] = [];
+  await old.start();
+  const position = await prepare(old.api);
+  const clients = new Clients(old.api, position);
+  try {
+    await next.start();
+    clients.follow(next.api);
+    clients.ask(old.api, next.api);
+    problems.push(...(await agree(old, next, { password, mark: 'forth' })), ...(await agree(next, old, { password, mark: 'back' })));
+    await delay(loadMs);
+
+    // A node is lost, or the rollout is taken back: the old version starts anew on what the new one has made of the database.
+    await clients.leaveFor(next.api);
+    problems.push(...(await old.stop()), ...(await handedOver(next.api, 'new')));
+    await old.start();
+    clients.follow(old.api);
+    clients.ask(old.api, next.api);
+    await delay(loadMs);
+
+    await clients.leaveFor(next.api);
+    problems.push(...(await old.stop()));
+    await delay(loadMs / 4);
+    problems.push(...(await clients.findings(next.api)), ...(await next.stop()));
+  } catch (error) {
+    problems.push(...clients.problems, String(error));
+  } finally {
+    await clients.end();
+  }
+  return { problems, facts: clients.facts };
+}
+
+/** Returns the position from which everybody follows. */
+async function prepare(api: ApiClient): Promise<string> {
+  await api.post(namespacesPath, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'library' } });
+  await api.post(definitionsPath, booksDefinition);
+  await until('the model is served', SERVED_MS, async () => (await api.send('GET', booksPath)).status === 200);
+  const counter = book('counter', 0);
+  const made = (await api.post(booksPath, { ...counter, spec: { isbn: 'counter', year: 0 } })) as unknown as ApiObject;
+  await controllersWork(api, 'before');
+  return made.metadata.resourceVersion;
+}
+
+/** The controllers of the version that is left lead, and work. */
+async function handedOver(api: ApiClient, mark: string): Promise<string[]> {
+  try {
+    await until('somebody leads the controllers', HANDOVER_MS, async () => (await leader(api)) !== '');
+    await controllersWork(api, mark);
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}

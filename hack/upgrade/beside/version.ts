@@ -1,0 +1,62 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiClient } from '../api-client.ts';
+import { RunningBuild } from '../running-build.ts';
+import type { Services } from '../world/people.ts';
+
+/** What every process on the database has in common. */
+export interface Shared {
+  readonly databaseUrl: string;
+  readonly token: string;
+  readonly password: string;
+  readonly key: string;
+  readonly folder: string;
+}
+
+/** The three programs of one version, each a process, as the chart runs them. */
+export class Version {
+  readonly name: string;
+  readonly #build: string;
+  readonly #shared: Shared;
+  #starts = 0;
+  apiserver!: RunningBuild;
+  accessServer!: RunningBuild;
+  controllerManager!: RunningBuild;
+  services!: Services;
+
+  constructor(name: string, build: string, shared: Shared) {
+    this.name = name;
+    this.#build = build;
+    this.#shared = shared;
+  }
+
+  get api(): ApiClient {
+    return new ApiClient(this.services.platformUrl, `Bearer ${this.#shared.token}`);
+  }
+
+  async start(): Promise<void> {
+    const { databaseUrl, token, password, key, folder } = this.#shared;
+    this.#starts += 1;
+    const home = join(folder, this.name);
+    await mkdir(home, { recursive: true });
+    const tokenFile = join(folder, 'token');
+    await writeFile(tokenFile, token, { mode: 0o600 });
+    const onDatabase = [`--svc.database.url=${databaseUrl}`, `--svc.security.initial-admin-token=${token}`, `--svc.security.initial-admin-password=${password}`, `--svc.security.key=${key}`];
+    const run = (command: string, args: readonly string[]): RunningBuild =>
+      new RunningBuild({ build: this.#build, command, args: [`--svc.data.dir=${command}`, ...args], folder: home, name: `${this.name}-${command}-${this.#starts}` });
+    this.apiserver = run('apiserver', onDatabase);
+    const platformUrl = String((await this.apiserver.ready())['url']);
+    this.accessServer = run('access-server', [...onDatabase, `--svc.access.api-url=${platformUrl}`, `--svc.access.token-file=${tokenFile}`]);
+    this.controllerManager = run('controller-manager', [`--svc.controllers.api-url=${platformUrl}`, `--svc.controllers.token-file=${tokenFile}`]);
+    const accessUrl = String((await this.accessServer.ready())['accessUrl']);
+    await this.controllerManager.ready();
+    this.services = { platformUrl, accessUrl, token };
+  }
+
+  /** As a rollout ends a pod. Returns what was wrong with it. */
+  async stop(): Promise<string[]> {
+    const programs = [this.controllerManager, this.accessServer, this.apiserver];
+    const codes = await Promise.all(programs.map((program) => program.end('SIGTERM')));
+    return codes.flatMap((code, index) => (code === 0 ? [] : [`${programs[index]?.name} ended with ${code}`]));
+  }
+}

@@ -1,0 +1,34 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { until } from '../faults/until.ts';
+
+const STOP_MS = 20_000;
+
+/** Stops every PostgreSQL whose data is below a folder: an embedded one outlives a program that was killed. */
+export async function stopPostgresBelow(home: string): Promise<void> {
+  for (const pidFile of await pidFiles(home)) {
+    const [pid, dataDir] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
+    if (dataDir?.startsWith(home) !== true || !signal(Number(pid), 'SIGINT')) continue;
+    await until(`PostgreSQL ${pid} has stopped`, STOP_MS, () => !signal(Number(pid), 0)).catch(() => signal(Number(pid), 'SIGKILL'));
+  }
+}
+
+/** `<check>/<folder>/pgdata-18/postmaster.pid`. */
+async function pidFiles(home: string): Promise<string[]> {
+  let folders = [home];
+  for (let depth = 0; depth < 3; depth += 1) {
+    const below = await Promise.all(folders.map((folder) => readdir(folder, { withFileTypes: true }).catch(() => [])));
+    folders = below.flatMap((entries, index) => entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folders[index]!, name)));
+  }
+  return folders.map((folder) => join(folder, 'postmaster.pid'));
+}
+
+/** Undelivered where there is no such process. */
+function signal(pid: number, name: NodeJS.Signals | 0): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 1) return false;
+  try {
+    return process.kill(pid, name);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,88 @@
+import { cp, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiClient } from './api-client.ts';
+import { RunningBuild, takes } from './running-build.ts';
+import { shapeOf, shapeDifferences } from './shape.ts';
+import { differences, everything } from './world/everything.ts';
+import { fillFirst, fillSecond, useOldWorld } from './world/filled-world.ts';
+import { addPeople, usePeople, type Services } from './world/people.ts';
+import { startPlugin, usePlugin } from './world/plugin.ts';
+
+export interface UpgradeOptions {
+  /** Build of the earlier version, and of the version that takes its data over. */
+  readonly from: string;
+  readonly to: string;
+  /** How the old one ends. */
+  readonly end: 'SIGTERM' | 'SIGKILL';
+  /** Empty; the data goes here. */
+  readonly folder: string;
+  /** Of a database that the new version made itself. */
+  readonly shape: readonly string[];
+}
+
+/** What of objects a new version may change by itself: its own roles, what it says of models and plugins, and what the plugin counts. */
+const ofTheProgram = /^(?:blog\.example\.com\/v1\/tags|rbac\.authorization\.k8s\.io\/v1\/clusterroles|plugin\.svc\.run\/[^ ]*|apiextensions\.k8s\.io\/v1\/customresourcedefinitions) /;
+
+/** One version fills a data folder and ends, the next one starts on it. Returns what is not as promised, how much there was, and how long the start took. */
+export async function upgradeInPlace({ from, to, end, folder, shape }: UpgradeOptions): Promise<{ problems: string[]; facts: string }> {
+  await mkdir(join(folder, 'plugins'), { recursive: true });
+  // Before access management there were no users, and plugins had rights without asking for them.
+  const hasUsers = takes(from, 'svc.access.token.ttl');
+  if (hasUsers) await cp(join(from, 'config/samples/plugins/blog'), join(folder, 'plugins/blog'), { recursive: true });
+  const serve = (build: string, name: string): RunningBuild => new RunningBuild({ build, command: 'serve', args: ['--svc.data.dir=data', '--svc.plugins.dir=plugins'], folder, name });
+
+  const first = serve(from, 'old');
+  await fillFirst(api(await servicesOf(first, folder)));
+  await first.end(end === 'SIGTERM' ? 'SIGKILL' : 'SIGTERM');
+  const second = serve(from, 'old-again');
+  const services = await servicesOf(second, folder);
+  if (hasUsers) await startPlugin(api(services));
+  const people = hasUsers ? await addPeople(services, { build: from, folder, args: ['--svc.data.dir=data'] }) : undefined;
+  const world = await fillSecond(api(services));
+  await second.end(end);
+
+  const began = performance.now();
+  const upgraded = serve(to, 'new');
+  const now = await servicesOf(upgraded, folder);
+  const startMs = Math.round(performance.now() - began);
+  const problems = differences(world.objects, await everything(api(now)), (key) => ofTheProgram.test(key));
+  if (now.token !== services.token) problems.push("the administrator's token is another one");
+  problems.push(...(await useOldWorld(api(now), world)));
+  if (hasUsers) await usePlugin(api(now), 'after').catch((error: Error) => problems.push(error.message));
+  if (people !== undefined) problems.push(...(await usePeople(now, people)));
+  problems.push(...shapeDifferences(shape, await shapeOf(join(folder, 'data'))));
+  const code = await upgraded.end('SIGTERM');
+  if (code !== 0) problems.push(`the new version ended with ${code}`);
+  problems.push(...(await goBack(serve(from, 'back'), from, to)));
+  return { problems, facts: `${world.objects.size} objects, ready after ${startMs} ms` };
+}
+
+/** An older program says that it cannot, unless the newer one did nothing to the database. */
+async function goBack(back: RunningBuild, from: string, to: string): Promise<string[]> {
+  const started = await back.ready().then(
+    () => true,
+    () => false,
+  );
+  const code = started ? await back.end('SIGTERM') : await back.exited;
+  const isSame = (await stepsOf(from)) === (await stepsOf(to));
+  if (isSame) return started ? [] : [`the old version did not start again, though the database is the same: ${back.stderr}`];
+  if (started) return ['the old version started on a database that a newer one had changed'];
+  return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.stderr) ? [] : [`the old version refused the newer database with ${code}: ${back.stderr}`];
+}
+
+async function stepsOf(build: string): Promise<string> {
+  const texts = await Promise.all(['storage/postgres', 'access'].map((wing) => readFile(join(build, `dist/pkg/${wing}/migrations.js`), 'utf8')));
+  return texts.flatMap((text) => [...text.matchAll(/name: '(\d{4}_\w+)'/g)].map(([, name]) => name)).join();
+}
+
+/** Waits until it is ready, by its own word and by the door that load balancers ask at. */
+export async function servicesOf(program: RunningBuild, folder: string): Promise<Services> {
+  const { url, accessUrl } = await program.ready();
+  const ready = await fetch(`${String(url)}/readyz`);
+  if (!ready.ok) throw new Error(`${program.name} said ready, and /readyz answered ${ready.status}`);
+  return { platformUrl: String(url), accessUrl: String(accessUrl), token: (await readFile(join(folder, 'data/admin-token'), 'utf8')).trim() };
+}
+
+function api({ platformUrl, token }: Services): ApiClient {
+  return new ApiClient(platformUrl, `Bearer ${token}`);
+}

@@ -1,0 +1,29 @@
+import { parseArgs } from 'node:util';
+
+export interface UpgradeRunOptions {
+  /** The most telling versions and less load: for CI. */
+  readonly quick: boolean;
+  /** Revisions instead of the landings. */
+  readonly from: readonly string[] | undefined;
+  readonly only: 'in-place' | 'beside' | undefined;
+  /** Of the version to upgrade to; this tree by default. */
+  readonly build: string | undefined;
+  readonly summaryFile: string | undefined;
+}
+
+export const usage = `Usage: make upgrade ARGS='...'
+  --quick              two earlier versions instead of all, and less load
+  --from=REV,...       these commits instead
+  --only=in-place      only upgrades of stopped servers; or beside: only two versions on one database
+  --build=FOLDER       upgrade to what is built there (default: this repository)
+  --summary=FILE       writes {"passed", "failed", "failures"}
+`;
+
+/** Throws an Error that says what is wrong. */
+export function parseUpgradeOptions(args: string[]): UpgradeRunOptions {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ args, options: { quick: { type: 'boolean' }, from: text, only: text, build: text, summary: text } });
+  const { only } = values;
+  if (only !== undefined && only !== 'in-place' && only !== 'beside') throw new Error('--only is in-place or beside');
+  return { quick: values.quick === true, from: values.from?.split(','), only, build: values.build, summaryFile: values.summary };
+}
