@@ -1,0 +1,60 @@
+{{/* The spec of CloudNativePG's Cluster: the chart's own with extraSpec in it, key by key; a list is taken from there as a whole. */}}
+{{- define "svc.clusterSpec" -}}
+{{- merge (deepCopy .Values.database.cnpg.extraSpec) (include "svc.ownClusterSpec" . | fromYaml) | toYaml -}}
+{{- end -}}
+
+{{- define "svc.ownClusterSpec" -}}
+{{- with .Values.database.cnpg -}}
+instances: {{ .instances }}
+{{- with .imageName }}
+imageName: {{ . | quote }}
+{{- end }}
+{{- if not .extraSpec.bootstrap }}
+bootstrap: { initdb: { database: svc, owner: svc } }
+{{- end }}
+storage:
+  size: {{ .storage.size }}
+  {{- with .storage.storageClass }}
+  storageClass: {{ . }}
+  {{- end }}
+{{- if .walStorage.size }}
+walStorage:
+  size: {{ .walStorage.size }}
+  {{- with .walStorage.storageClass }}
+  storageClass: {{ . }}
+  {{- end }}
+{{- end }}
+postgresql:
+  {{- if .synchronous.number }}
+  synchronous:
+    method: {{ .synchronous.method }}
+    number: {{ .synchronous.number }}
+    {{- if ne .synchronous.dataDurability "required" }}
+    {{- /* Since CloudNativePG 1.25; before that, and by default, it is required. */}}
+    dataDurability: {{ .synchronous.dataDurability }}
+    {{- end }}
+  {{- end }}
+  parameters: {{- toYaml .parameters | nindent 4 }}
+{{- with .resources }}
+resources: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .backup }}
+backup: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{/* Connections that the most pods open at most, as docs/sizing.md counts them: one more of each for a rolling upgrade, and 10 for operators. */}}
+{{- define "svc.mostConnections" -}}
+{{- $pool := int (default 10 (index .Values.config "svc.database.pool-size")) -}}
+{{- $servers := include "svc.mostReplicas" .Values.apiserver | int -}}
+{{- $most := add (mul (add $servers 1) (add $pool 39)) 10 -}}
+{{- if .Values.accessServer.enabled -}}
+{{- $most = add $most (mul (add (include "svc.mostReplicas" .Values.accessServer | int) 1) (add $pool 12)) -}}
+{{- end -}}
+{{- $most -}}
+{{- end -}}
+
+{{- define "svc.mostReplicas" -}}
+{{- .autoscaling.enabled | ternary .autoscaling.maxReplicas .replicas | int -}}
+{{- end -}}

@@ -1,0 +1,64 @@
+{{/* Environment of the database's clients. Takes root, and secret where the URL is elsewhere than svc.databaseSecret says. */}}
+{{- define "svc.databaseEnv" -}}
+{{- $secret := default (include "svc.databaseSecret" .root | fromYaml) .secret -}}
+- name: SVC_DATABASE_URL
+  valueFrom: { secretKeyRef: { name: {{ $secret.name }}, key: {{ $secret.key }} } }
+{{- if include "svc.databaseCaSecret" .root }}
+- { name: SVC_DATABASE_CA_FILE, value: /etc/svc/database-ca/ca.crt }
+{{- end }}
+{{- end -}}
+
+{{- define "svc.administratorEnv" -}}
+- name: SVC_SECURITY_INITIAL_ADMIN_TOKEN
+  valueFrom: { secretKeyRef: { name: {{ include "svc.authSecret" . }}, key: {{ include "svc.authKey" (dict "root" . "of" "adminToken") }} } }
+- name: SVC_SECURITY_INITIAL_ADMIN_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "svc.authSecret" . }}, key: {{ include "svc.authKey" (dict "root" . "of" "adminPassword") }} } }
+- { name: SVC_SECURITY_KEY_FILE, value: /etc/svc/credentials/key }
+{{- end -}}
+
+{{/* Where the API server and access management listen: with a certificate, in the clear for nobody but the pod itself. Takes root and prefix. */}}
+{{- define "svc.listenEnv" -}}
+{{- if include "svc.hasTls" .root -}}
+- { name: {{ .prefix }}_HOST, value: 127.0.0.1 }
+- { name: {{ .prefix }}_TLS_HOST, value: {{ .root.Values.listenAddress | quote }} }
+- { name: SVC_TLS_CERT_FILE, value: /etc/svc/tls/tls.crt }
+- { name: SVC_TLS_KEY_FILE, value: /etc/svc/tls/tls.key }
+{{- else -}}
+- { name: {{ .prefix }}_HOST, value: {{ .root.Values.listenAddress | quote }} }
+{{- end }}
+{{- end -}}
+
+{{/* For those who call the API. */}}
+{{- define "svc.callerEnv" -}}
+{{- if include "svc.tlsCaKey" . }}
+- { name: NODE_EXTRA_CA_CERTS, value: /etc/svc/tls/ca.crt }
+{{- end -}}
+{{- end -}}
+
+{{- define "svc.env.apiserver" -}}
+{{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_SERVER") }}
+{{ include "svc.databaseEnv" (dict "root" .) }}
+{{ include "svc.administratorEnv" . }}
+{{- end -}}
+
+{{- define "svc.env.access-server" -}}
+{{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
+- { name: SVC_ACCESS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
+- { name: SVC_ACCESS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
+{{- include "svc.callerEnv" . }}
+{{ include "svc.databaseEnv" (dict "root" .) }}
+{{ include "svc.administratorEnv" . }}
+{{- end -}}
+
+{{- define "svc.env.controller-manager" -}}
+- { name: SVC_SERVER_HOST, value: {{ .Values.listenAddress | quote }} }
+- { name: SVC_CONTROLLERS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
+- { name: SVC_CONTROLLERS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
+{{- include "svc.callerEnv" . }}
+- name: POD_IP
+  valueFrom: { fieldRef: { fieldPath: status.podIP } }
+- { name: SVC_PLUGINS_HOST_URL, value: "http://{{ contains ":" .Values.listenAddress | ternary "[$(POD_IP)]" "$(POD_IP)" }}:8092" }
+{{- if .Values.plugins }}
+- { name: SVC_PLUGINS_DIR, value: /plugins }
+{{- end }}
+{{- end -}}

@@ -1,0 +1,36 @@
+{{/* What every object is named after. Cut so that the longest name made of it, with -controller-manager, is a DNS label, and a CronJob's has its 52 characters. */}}
+{{- define "svc.fullname" -}}
+{{- $chart := default .Chart.Name .Values.nameOverride -}}
+{{- $name := contains $chart .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $chart) -}}
+{{- default $name .Values.fullnameOverride | trunc 44 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "svc.selectorLabels" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "svc.labels" -}}
+{{- with .Values.commonLabels }}{{ toYaml . }}
+{{ end -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "svc.selectorLabels" . }}
+{{- end -}}
+
+{{/* The same, and labels of a kind of object: the chart's own win. Takes root and labels. */}}
+{{- define "svc.labelsWith" -}}
+{{- merge (include "svc.labels" .root | fromYaml) .labels | toYaml -}}
+{{- end -}}
+
+{{- define "svc.image" -}}
+{{- with .Values.image -}}
+{{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ default $.Chart.AppVersion .tag }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "svc.serviceAccountName" -}}
+{{- $own := .Values.serviceAccount.create | ternary (include "svc.fullname" .) "default" -}}
+{{- default $own .Values.serviceAccount.name -}}
+{{- end -}}

@@ -1,0 +1,68 @@
+{{/* Which entries of the credentials a component sees as files. Takes root and component. */}}
+{{- define "svc.credentials" -}}
+{{- $key := include "svc.authKey" (dict "root" .root "of" "key") -}}
+{{- $token := include "svc.authKey" (dict "root" .root "of" "adminToken") -}}
+{{- if .component.database }}{{ $key | quote }}: key
+{{ end -}}
+{{- if ne .component.name "apiserver" }}{{ $token | quote }}: admin-token{{ end -}}
+{{- end -}}
+
+{{/* The certificate where one listens with it; of its authority alone where one only calls. */}}
+{{- define "svc.tlsItems" -}}
+{{- if .component.tlsPort -}}
+tls.crt: tls.crt
+tls.key: tls.key
+{{ end -}}
+{{- if ne .component.name "apiserver" }}{{ with include "svc.tlsCaKey" .root }}{{ . | quote }}: ca.crt{{ end }}{{ end -}}
+{{- end -}}
+
+{{/* Takes root, and config where the options are elsewhere than in the ConfigMap of the release; database, where that is spoken to. */}}
+{{- define "svc.baseVolumes" -}}
+- name: data
+  emptyDir: {}
+- name: tmp
+  emptyDir: {}
+- name: config
+  configMap: { name: {{ default (printf "%s-config" (include "svc.fullname" .root)) .config }} }
+{{- if .database }}
+{{- include "svc.databaseCaVolume" .root }}
+{{- end }}
+{{- end -}}
+
+{{- define "svc.baseMounts" -}}
+- { name: data, mountPath: /data }
+- { name: tmp, mountPath: /tmp }
+- { name: config, mountPath: /etc/svc/config, readOnly: true }
+{{- if and .database (include "svc.databaseCaSecret" .root) }}
+- { name: database-ca, mountPath: /etc/svc/database-ca, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "svc.volumes" -}}
+{{ include "svc.baseVolumes" (dict "root" .root "database" .component.database) }}
+{{ include "svc.secretVolume" (dict "name" "credentials" "secret" (include "svc.authSecret" .root) "items" (include "svc.credentials" . | fromYaml)) }}
+{{- $tls := empty (include "svc.hasTls" .root) | ternary dict (include "svc.tlsItems" . | fromYaml) }}
+{{- if $tls }}
+{{ include "svc.secretVolume" (dict "name" "tls" "secret" (include "svc.tlsSecret" .root) "items" $tls) }}
+{{- end }}
+{{- if eq .component.key "controllerManager" }}
+{{- include "svc.pluginVolumes" .root }}
+{{- end }}
+{{- with .values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "svc.volumeMounts" -}}
+{{ include "svc.baseMounts" (dict "root" .root "database" .component.database) }}
+- { name: credentials, mountPath: /etc/svc/credentials, readOnly: true }
+{{- if and (include "svc.hasTls" .root) (include "svc.tlsItems" .) }}
+- { name: tls, mountPath: /etc/svc/tls, readOnly: true }
+{{- end }}
+{{- if eq .component.key "controllerManager" }}
+{{- include "svc.pluginMounts" .root }}
+{{- end }}
+{{- with .values.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

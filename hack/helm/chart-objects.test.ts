@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals';
+import { describeWithHelm, renderChart, type Values } from './render-chart.ts';
+import { podsOf, type PodSpec } from './rules/release.ts';
+import type { KubernetesDocument } from './validate-document.ts';
+import { databaseUrl } from './values-sets.ts';
+
+const database = { url: databaseUrl };
+
+async function specOf(title: string, values: Values): Promise<unknown> {
+  return (await renderChart(values)).find(({ kind, metadata }) => `${kind} ${metadata.name}` === title)!['spec'];
+}
+
+async function podSpecs(values: Values): Promise<Map<string, PodSpec>> {
+  const documents: KubernetesDocument[] = await renderChart({ backup: { enabled: true, existingClaim: 'backups' }, ...values });
+  return new Map(podsOf({ documents, existing: new Set() }).map(({ owner, spec }) => [owner, spec]));
+}
+
+describeWithHelm('the chart', () => {
+  test('keeps its own spec of a Cluster whatever is added to it', async () => {
+    const extraSpec = { postgresql: { pg_hba: ['hostssl all all all cert'], parameters: { shared_buffers: '1GB' } }, storage: { resizeInUseVolumes: false }, affinity: { nodeSelector: { disk: 'ssd' } } };
+    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toEqual({
+      instances: 3,
+      bootstrap: { initdb: { database: 'svc', owner: 'svc' } },
+      storage: { size: '20Gi', resizeInUseVolumes: false },
+      postgresql: { synchronous: { method: 'any', number: 1 }, pg_hba: ['hostssl all all all cert'], parameters: { max_connections: '500', shared_buffers: '1GB' } },
+      affinity: { nodeSelector: { disk: 'ssd' } },
+    });
+  });
+
+  test('makes no new database where the Cluster begins with another', async () => {
+    const extraSpec = { bootstrap: { recovery: { source: 'old' } }, instances: 5 };
+    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).toMatchObject({ instances: 5, bootstrap: { recovery: { source: 'old' } } });
+    expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).not.toHaveProperty('bootstrap.initdb');
+  });
+
+  test('lets Prometheus have another token than the administrator, but for the controllers', async () => {
+    const serviceMonitor = { enabled: true, credentials: { name: 'prometheus' } };
+    const read = async (name: string, given: Values): Promise<unknown> => ((await specOf(`ServiceMonitor svc-${name}`, { database, metrics: { serviceMonitor: given } })) as { endpoints: { authorization: { credentials: unknown } }[] }).endpoints[0]!.authorization.credentials;
+    for (const name of ['apiserver', 'access-server']) {
+      expect(await read(name, serviceMonitor)).toEqual({ name: 'prometheus', key: 'token' });
+      expect(await read(name, { enabled: true })).toEqual({ name: 'svc-auth', key: 'admin-token' });
+    }
+    expect(await read('controller-manager', serviceMonitor)).toEqual({ name: 'svc-auth', key: 'admin-token' });
+  });
+
+  test('runs what comes and goes where API servers run', async () => {
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }] } };
+    const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: {} }] };
+    const placement = { nodeSelector: { pool: 'svc' }, tolerations: [{ key: 'dedicated', operator: 'Exists' }], priorityClassName: 'high' };
+    const pods = await podSpecs({ database, apiserver: { ...placement, affinity: { nodeAffinity, podAntiAffinity } } });
+    expect(pods.get('Deployment svc-apiserver')).toMatchObject({ ...placement, affinity: { nodeAffinity, podAntiAffinity } });
+    for (const owner of ['Job svc-migration-check', 'CronJob svc-backup', 'Pod svc-test']) expect(pods.get(owner)).toEqual(expect.objectContaining({ ...placement, affinity: { nodeAffinity } }));
+    expect(pods.get('Deployment svc-access-server')).not.toHaveProperty('nodeSelector');
+  });
+
+  test.each([
+    { reason: 'its own', values: {}, ids: { runAsUser: 10001, runAsGroup: 10001, fsGroup: 10001 } },
+    { reason: 'another group of volumes', values: { podSecurityContext: { fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } }, ids: { runAsUser: 10001, runAsGroup: 10001, fsGroup: 2000, fsGroupChangePolicy: 'OnRootMismatch' } },
+    { reason: 'those of the cluster, each', values: { podSecurityContext: { runAsUser: null, runAsGroup: null, fsGroup: null } }, ids: {} },
+    { reason: 'those of the cluster', values: { podSecurityContext: null }, ids: {} },
+  ])('gives every pod as user and groups $reason', async ({ values, ids }) => {
+    const pods = await podSpecs({ database, ...values });
+    expect(pods.size).toBe(6);
+    for (const { securityContext } of pods.values()) expect(securityContext).toEqual({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...ids });
+  });
+
+  test.each([
+    { url: 'postgres://svc:p@postgres.example.com:6432/svc?sslmode=require', port: 6432 },
+    { url: 'postgresql://svc:a:1@postgres.example.com/svc', port: 5433 },
+    { url: 'postgres://[fd00::5432]:6432/svc', port: 6432 },
+    { url: 'postgres://svc@[fd00::5432]/svc', port: 5433 },
+    { url: 'postgres://localhost:6432', port: 6432 },
+  ])('opens the port of $url', async ({ url, port }) => {
+    const spec = await specOf('NetworkPolicy svc-apiserver', { database: { url }, networkPolicy: { enabled: true, databasePort: 5433 } });
+    expect((spec as { egress: unknown[] }).egress[1]).toEqual({ ports: [{ port }] });
+  });
+
+  test('opens for what comes and goes what it needs', async () => {
+    const values = { database, tls: { existingSecret: 'own' }, networkPolicy: { enabled: true, databaseTo: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }, backup: { enabled: true, existingClaim: 'backups' } };
+    const dns = { ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] };
+    const labels = { 'app.kubernetes.io/name': 'svc', 'app.kubernetes.io/instance': 'svc' };
+    const to = (component: string): object => ({ podSelector: { matchLabels: { ...labels, 'app.kubernetes.io/component': component } } });
+    const closed = (component: string, egress: readonly object[]): object => ({ ...to(component), policyTypes: ['Ingress', 'Egress'], ingress: [], egress: [dns, ...egress] });
+    for (const component of ['migration-check', 'backup']) expect(await specOf(`NetworkPolicy svc-${component}`, values)).toEqual(closed(component, [{ ports: [{ port: 5432 }], to: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }]));
+    expect(await specOf('NetworkPolicy svc-test', values)).toEqual(closed('test', [{ ports: [{ port: 8443 }], to: [to('apiserver')] }, { ports: [{ port: 8444 }], to: [to('access-server')] }]));
+  });
+
+  test('has its own answer about a migration before helm gives up, after 5 minutes', async () => {
+    expect((await specOf('Job svc-migration-check', { database })) as object).toMatchObject({ activeDeadlineSeconds: 240 });
+  });
+});

@@ -1,0 +1,1 @@
+export function readZipEntry(zip: Buffer, name: string): Buffer;

@@ -1,0 +1,28 @@
+import { inflateRawSync } from 'node:zlib';
+
+const END = 0x06054b50;
+const ENTRY = 0x02014b50;
+
+/** One file of a zip archive (APPNOTE 4.3), stored or deflated, no zip64. Throws where it is not there. Here because `unzip` is no program that every machine has. */
+export function readZipEntry(zip, name) {
+  let end = zip.length - 22;
+  while (end >= 0 && zip.readUInt32LE(end) !== END) end -= 1;
+  if (end < 0) throw new Error('this is no zip archive');
+  let at = zip.readUInt32LE(end + 16);
+  for (let left = zip.readUInt16LE(end + 10); left > 0; left -= 1) {
+    if (zip.readUInt32LE(at) !== ENTRY) throw new Error('the directory of the zip archive is damaged');
+    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((offset) => zip.readUInt16LE(at + offset));
+    if (zip.toString('utf8', at + 46, at + 46 + nameLength) === name) return contentOf(zip, at);
+    at += 46 + nameLength + extraLength + commentLength;
+  }
+  throw new Error(`the zip archive has no ${name}`);
+}
+
+function contentOf(zip, at) {
+  const [method, size, header] = [zip.readUInt16LE(at + 10), zip.readUInt32LE(at + 20), zip.readUInt32LE(at + 42)];
+  const start = header + 30 + zip.readUInt16LE(header + 26) + zip.readUInt16LE(header + 28);
+  const packed = zip.subarray(start, start + size);
+  if (method === 0) return packed;
+  if (method === 8) return inflateRawSync(packed);
+  throw new Error(`the zip archive uses method ${method}`);
+}

@@ -1,0 +1,26 @@
+import { ofKind, podsOf, selects, titleOf, type Labels, type Release, type Selector } from './release.ts';
+
+/** What selects pods or Services selects those of one component, and nothing else. */
+export function selectorsMatch(release: Release): string[] {
+  const pods = podsOf(release);
+  const counted = (title: string, selector: Selector, labelled: readonly { labels: Labels }[]): string[] => {
+    const found = labelled.filter(({ labels }) => selects(selector, labels)).length;
+    return found === 1 ? [] : [`${title} selects ${found} instead of one`];
+  };
+  const services = ofKind(release, 'Service').map(({ metadata }) => ({ labels: metadata.labels ?? {} }));
+  const deployments = new Set(ofKind(release, 'Deployment').map(({ metadata }) => metadata.name));
+  return [
+    ...ofKind(release, 'Deployment').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods)),
+    ...ofKind(release, 'Service').flatMap((document) => counted(titleOf(document), { matchLabels: (document['spec'] as { selector: Labels }).selector }, pods)),
+    ...ofKind(release, 'PodDisruptionBudget').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, pods)),
+    ...ofKind(release, 'NetworkPolicy').flatMap((document) => counted(titleOf(document), (document['spec'] as { podSelector: Selector }).podSelector, pods)),
+    ...ofKind(release, 'ServiceMonitor').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, services)),
+    ...ofKind(release, 'HorizontalPodAutoscaler').flatMap((document) => {
+      const { scaleTargetRef: { name }, minReplicas } = document['spec'] as { scaleTargetRef: { name: string }; minReplicas: number };
+      const { replicas } = (ofKind(release, 'Deployment').find(({ metadata }) => metadata.name === name)?.['spec'] ?? {}) as { replicas?: number };
+      if (!deployments.has(name)) return [`${titleOf(document)} scales nothing`];
+      // Left out it is one, at the moment in which autoscaling is switched on.
+      return replicas === minReplicas ? [] : [`${titleOf(document)}: the Deployment begins with ${replicas ?? 'no'} replicas instead of ${minReplicas}`];
+    }),
+  ];
+}
