@@ -1,0 +1,106 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Loopback } from './loopback.ts';
+import type { Manifests } from './manifests.ts';
+import { Pod, type ContainerEnd } from './pod.ts';
+
+/** What is installed: a build, and the chart that came with it, rendered. */
+export interface Release {
+  /** `dist/cmd/svc/main.js` in it is the program. */
+  build: string;
+  manifests: Manifests;
+}
+
+export interface DeploymentOptions {
+  name: string;
+  release: Release;
+  folder: string;
+  loopback: Loopback;
+  services: ReadonlyMap<string, string>;
+  onReady: (pod: Pod, isReady: boolean) => void;
+}
+
+/** How many of its pods are begun before the others end, as the chart's strategy says: one more than there are to be, none less. */
+export class Deployment {
+  readonly name: string;
+  readonly #options: DeploymentOptions;
+  readonly #pods: Pod[] = [];
+  readonly #gone: Pod[] = [];
+  #release: Release;
+  #made = 0;
+  #isOver = false;
+
+  constructor(options: DeploymentOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#release = options.release;
+  }
+
+  /** Those that are to serve. */
+  get pods(): readonly Pod[] {
+    return this.#pods;
+  }
+
+  /** These, and those that were replaced. */
+  get allPods(): readonly Pod[] {
+    return [...this.#gone, ...this.#pods];
+  }
+
+  /** Resolves when so many pods are ready, and no others are left. */
+  async scale(count: number): Promise<ContainerEnd[]> {
+    while (this.#pods.length < count) this.#add();
+    const ends = await Promise.all(this.#pods.slice(count).map((pod) => this.#remove(pod)));
+    await this.ready();
+    return ends;
+  }
+
+  /** Starts the pods that are wanted, and does not wait for them. */
+  begin(count: number): void {
+    while (this.#pods.length < count) this.#add();
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#pods.map((pod) => pod.ready()));
+  }
+
+  /** A rolling update to another release. Resolves with how the old pods ended, when the last has. */
+  async rollTo(release: Release): Promise<ContainerEnd[]> {
+    this.#release = release;
+    const ends: Promise<ContainerEnd>[] = [];
+    for (const old of this.#pods.slice()) {
+      await this.#add().ready();
+      ends.push(this.#remove(old));
+      // The next begins as soon as this one is no longer counted, which is at once; the controller takes its time all the same.
+      await delay(200);
+    }
+    return Promise.all(ends);
+  }
+
+  /** At once; what is still at work on it makes no further pod. */
+  async destroy(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.allPods.map((pod) => pod.destroy()));
+  }
+
+  #add(): Pod {
+    if (this.#isOver) throw new Error(`${this.name} has been stopped`);
+    const { folder, loopback, services, onReady } = this.#options;
+    const { build, manifests } = this.#release;
+    const manifest = manifests.deployment(this.name);
+    this.#made += 1;
+    const name = `${this.name}-${this.#made}`;
+    const pod = new Pod({ template: manifest.spec.template, manifests, name, folder: join(folder, name), ip: loopback.take(), build, services, onReady });
+    this.#pods.push(pod);
+    pod.start();
+    return pod;
+  }
+
+  async #remove(pod: Pod): Promise<ContainerEnd> {
+    this.#pods.splice(this.#pods.indexOf(pod), 1);
+    this.#gone.push(pod);
+    const end = await pod.end();
+    rmSync(join(this.#options.folder, pod.name, 'volumes'), { recursive: true, force: true });
+    return end;
+  }
+}

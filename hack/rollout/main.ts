@@ -1,0 +1,53 @@
+/**
+ * Runs the chart on this machine, on PostgreSQL with a standby, and upgrades it, kills its processes and fails its database over under load:
+ * `make rollout`. See docs/availability.md.
+ */
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe } from '../faults/fault-run.ts';
+import { verdictLines } from './verdict-lines.ts';
+import { parseRolloutOptions, usage, type RolloutOptions } from './rollout-options.ts';
+import { runRollout } from './run-rollout.ts';
+import { Report } from './scenario.ts';
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+async function main(args: string[]): Promise<number> {
+  let options: RolloutOptions;
+  try {
+    options = parseRolloutOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usage}`);
+    return 2;
+  }
+  if (process.platform !== 'linux') {
+    process.stderr.write("Pods are given addresses of their own in 127.0.0.0/8, and PostgreSQL and haproxy are Debian's: this needs Linux.\n");
+    return 2;
+  }
+  const began = performance.now();
+  const report = new Report(print);
+  const folder = await mkdtemp(join(tmpdir(), 'svc-rollout-'));
+  // PostgreSQL runs as another user than we.
+  await chmod(folder, 0o755);
+  print(`seed ${options.seed}; again with make rollout ARGS='--seed=${options.seed}'`);
+  try {
+    await runRollout(options, { folder, report, onVerdict: (verdict) => verdictLines(verdict).forEach(print) });
+  } catch (error) {
+    report.check('the run comes to its end', false, describe(error));
+  }
+  const { passed, violations } = report;
+  if (options.summaryFile !== undefined) await writeFile(options.summaryFile, JSON.stringify({ passed, failed: violations.length, failures: violations.map((violation) => `rollout, seed ${options.seed}: ${violation}`) }));
+  if (options.isKept || violations.length > 0) print(`\nlogs and data are in ${folder}`);
+  else await rm(folder, { recursive: true, force: true });
+  print(`\n${violations.length === 0 ? 'everything held' : `${violations.length} FAILED`}`);
+  for (const violation of violations) print(`  ${violation.slice(0, 1000)}`);
+  print(`rollout: ${options.only.length} scenarios, ${passed} checks held, ${violations.length} did not, in ${Math.round((performance.now() - began) / 1000)} s, seed ${options.seed}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+const code = await main(process.argv.slice(2));
+// A scenario that was given up may still wait for what does not come any more.
+process.exit(code);

@@ -1,0 +1,117 @@
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { until } from '../faults/until.ts';
+import { PostgresNode, postgresPort, postgresUser } from './postgres-node.ts';
+
+const database = 'svc';
+const role = 'svc';
+const patienceMs = 60_000;
+
+export interface PostgresPairOptions {
+  folder: string;
+  /** Two addresses of this machine that nobody uses. */
+  hosts: readonly [string, string];
+  /** Has new connections go to this server, and ends those to the other. */
+  direct: (to: PostgresNode) => Promise<void>;
+}
+
+/**
+ * A primary and its streaming standby, and who decides which is which: what an operator such as CloudNativePG does for a cluster of two.
+ * `primary` is where the database's service leads.
+ */
+export class PostgresPair {
+  readonly nodes: readonly [PostgresNode, PostgresNode];
+  readonly #direct: PostgresPairOptions['direct'];
+  #primary: PostgresNode;
+
+  static async start({ folder, hosts, direct }: PostgresPairOptions): Promise<PostgresPair> {
+    const home = join(folder, 'postgres');
+    await mkdir(home);
+    const { uid, gid } = await postgresUser();
+    if (uid !== undefined && gid !== undefined) await chown(home, uid, gid);
+    const pair = new PostgresPair([new PostgresNode({ name: 'pg_a', folder: home, host: hosts[0] }), new PostgresNode({ name: 'pg_b', folder: home, host: hosts[1] })], direct);
+    try {
+      await pair.primary.initialize();
+      await pair.primary.query(`CREATE ROLE ${role} LOGIN PASSWORD 'not-asked-for'`);
+      await pair.primary.query(`CREATE DATABASE ${database} OWNER ${role}`);
+      await pair.addStandby();
+      await direct(pair.primary);
+      return pair;
+    } catch (error) {
+      await pair.stop();
+      throw error;
+    }
+  }
+
+  private constructor(nodes: readonly [PostgresNode, PostgresNode], direct: PostgresPairOptions['direct']) {
+    this.nodes = nodes;
+    this.#direct = direct;
+    this.#primary = nodes[0];
+  }
+
+  get primary(): PostgresNode {
+    return this.#primary;
+  }
+
+  /** The one that is not primary; it may be down. */
+  get standby(): PostgresNode {
+    return this.nodes[0] === this.#primary ? this.nodes[1] : this.nodes[0];
+  }
+
+  /** How a pod reaches the database at this address. */
+  static url(host: string): string {
+    return `postgres://${role}:not-asked-for@${host}:${postgresPort}/${database}`;
+  }
+
+  /** A session of our own with the primary's database, past every proxy; the caller ends it. */
+  connect(): Promise<pg.Client> {
+    return this.#primary.connect(database);
+  }
+
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#primary.query<Row>(text, values, database);
+  }
+
+  /** The other server becomes a standby, from a fresh copy; resolves when it streams. */
+  async addStandby(): Promise<void> {
+    const { primary, standby } = this;
+    await primary.query("SELECT pg_create_physical_replication_slot('standby', true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = 'standby')");
+    await standby.follow(primary, 'standby');
+    await until(`${standby.name} streams`, patienceMs, async () => (await this.#streaming()) !== undefined);
+  }
+
+  /** From now on a commit is acknowledged when the standby has it on its disk, or no longer waits for it. */
+  async setSynchronous(isSynchronous: boolean): Promise<void> {
+    await this.#primary.set('synchronous_standby_names', isSynchronous ? `ANY 1 (${this.standby.name})` : '');
+    if (isSynchronous) await until(`${this.standby.name} is synchronous`, patienceMs, async () => (await this.#streaming()) === 'quorum');
+  }
+
+  /** The standby hears nothing any more; what it would have to hear is kept for it. */
+  async detachStandby(): Promise<void> {
+    await this.standby.set('primary_conninfo', '');
+    await until(`${this.standby.name} hears nothing`, patienceMs, async () => (await this.#streaming()) === undefined);
+  }
+
+  /** All of the primary is killed, the standby is promoted, and the service leads there. */
+  async failOver(): Promise<void> {
+    const { standby } = this;
+    await this.#primary.kill();
+    // A copy of its settings might name a standby that is gone: every commit would wait for it.
+    await standby.query('SELECT pg_promote(true, 60)');
+    await standby.set('synchronous_standby_names', '');
+    this.#primary = standby;
+    await this.#direct(standby);
+  }
+
+  async stop(): Promise<void> {
+    // The standby first: a primary's end waits for what it has to send.
+    await this.standby.kill();
+    await this.#primary.stop();
+  }
+
+  async #streaming(): Promise<string | undefined> {
+    const [row] = await this.#primary.query<{ sync_state: string }>("SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming' AND application_name = $1", [this.standby.name]);
+    return row?.sync_state;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Cluster } from './cluster.ts';
+import type { Release } from './deployment.ts';
+import type { Credentials } from './render-release.ts';
+import type { Tally, Traffic } from './traffic.ts';
+
+/** Everything a scenario can get hold of. */
+export interface Stage {
+  cluster: Cluster;
+  traffic: Traffic;
+  credentials: Credentials;
+  /** What is installed at the beginning, and what it is upgraded to. */
+  releases: { from: Release; to: Release };
+  isQuick: boolean;
+  report: Report;
+}
+
+/** Collects what a run did and found. */
+export class Report {
+  readonly violations: string[] = [];
+  /** Checks that held. */
+  passed = 0;
+  readonly #print: (line: string) => void;
+
+  constructor(print: (line: string) => void) {
+    this.#print = print;
+  }
+
+  say(line: string): void {
+    this.#print(line);
+  }
+
+  /** `what` is a promise; where it does not hold it is a violation, with `because`. */
+  check(what: string, holds: boolean, because = ''): void {
+    if (holds) this.passed += 1;
+    else {
+      this.violations.push(because === '' ? what : `${what}: ${because}`);
+      this.#print(`  VIOLATED ${what}${because === '' ? '' : `: ${because}`}`);
+    }
+  }
+
+  /** One line of what clients saw. */
+  tally(name: string, { answered, failures, seconds }: Tally): void {
+    this.#print(`  ${name.padEnd(44)} ${String(answered).padStart(7)} answered, ${String(failures.length).padStart(4)} failed, in ${seconds.toFixed(1)} s`);
+  }
+}
+
+const shown = 5;
+
+/** The first of many, for a message. */
+export function someOf(failures: Tally['failures']): string {
+  const texts = failures.slice(0, shown).map(({ what }) => what.slice(0, 300));
+  return texts.join('; ') + (failures.length > shown ? `; and ${failures.length - shown} more` : '');
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { until } from '../../faults/until.ts';
+import { now } from '../../faults/workload/instant.ts';
+import type { Pod } from '../pod.ts';
+import { someOf, type Stage } from '../scenario.ts';
+import { concurrency } from '../traffic.ts';
+
+const watchers = 8;
+/** What was sent to a process before its connections were known to be gone. */
+const noticeMs = 1000;
+const readyTimeoutMs = 60_000;
+const settleMs = 2500;
+const takeoverMs = 45_000;
+/** Promised are 20 s; the lease is looked at now and then. */
+const takeoverLimitMs = 25_000;
+const requestTimeoutMs = 5000;
+const leasePath = '/apis/coordination.k8s.io/v1/namespaces/svc-system/leases/svc-controllers';
+
+/** Every process in turn is killed (SIGKILL) under load: only what was under way in it fails. */
+export async function kill(stage: Stage): Promise<void> {
+  const { cluster, isQuick } = stage;
+  for (const deployment of cluster.deployments) {
+    const pods = deployment.pods.slice(0, isQuick ? 1 : undefined);
+    for (const pod of pods) await killOne(stage, isQuick && deployment.name.endsWith('controller-manager') ? ((await leader(stage)).pod ?? pod) : pod);
+  }
+}
+
+async function killOne(stage: Stage, pod: Pod): Promise<void> {
+  const { traffic, report } = stage;
+  const led = await leader(stage);
+  const killed = now();
+  const { result: seconds, tally } = await traffic.during(`kill of ${pod.name}`, async () => {
+    const endsBefore = pod.ends.length;
+    pod.kill();
+    await until(`${pod.name} is gone`, readyTimeoutMs, () => pod.ends.length > endsBefore);
+    await pod.ready(readyTimeoutMs);
+    return (now() - killed) / 1000;
+  }, { afterMs: settleMs });
+  report.tally(`kill of ${pod.name}, ready after ${seconds.toFixed(1)} s`, tally);
+  const late = tally.failures.filter(({ invoked }) => invoked > killed + noticeMs);
+  report.check(`what fails at the kill of ${pod.name} was under way in it`, late.length === 0, someOf(late));
+  report.check(`no more fails at the kill of ${pod.name} than was under way`, tally.failures.length <= concurrency + watchers, someOf(tally.failures));
+  if (led.pod !== pod) return;
+  await until('another process leads the controllers', takeoverMs, async () => ![undefined, led.identity].includes((await leader(stage)).identity));
+  report.say(`  ${pod.name} had led the controllers; another did ${((now() - killed) / 1000).toFixed(1)} s after its end`);
+  report.check('another process leads the controllers within 20 seconds', now() - killed < takeoverLimitMs, `${Math.round(now() - killed)} ms`);
+}
+
+/** Who holds the lease of the controllers, and the pod that said so in its log. */
+async function leader({ cluster, credentials }: Stage): Promise<{ identity?: string; pod?: Pod }> {
+  const answer = await fetch(`http://127.0.0.1:${cluster.port('apiserver')}${leasePath}`, { headers: { authorization: `Bearer ${credentials.adminToken}` }, signal: AbortSignal.timeout(requestTimeoutMs) });
+  if (!answer.ok) return {};
+  const { spec: { holderIdentity: identity } } = (await answer.json()) as { spec: { holderIdentity?: string } };
+  if (identity === undefined) return {};
+  for (const pod of cluster.pods) if ((await readFile(pod.logFile, 'utf8')).includes(identity)) return { identity, pod };
+  return { identity };
+}
