@@ -1,0 +1,28 @@
+/** Builds the image with whatever engine there is: `make image ARGS='--tag=registry.example.com/svc:1.2.3 --engine=podman'`. Further arguments go to its build command. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dockerfile, repository } from './dockerfile.ts';
+
+const engines = ['docker', 'podman', 'buildah'] as const;
+
+/** The first one that answers: the program docker may be there without its server. */
+function findEngine(): string | undefined {
+  return engines.find((engine) => spawnSync(engine, ['info'], { stdio: 'ignore' }).status === 0);
+}
+
+function main(args: readonly string[]): number {
+  const valueOf = (name: string): string | undefined => args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const engine = valueOf('engine') ?? findEngine();
+  if (engine === undefined) {
+    process.stderr.write(`An image is built by one of ${engines.join(', ')}, and none of them answers here.\n`);
+    return 1;
+  }
+  const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+  const tags = valueOf('tag') === undefined ? [`svc:${version}`, 'svc:latest'] : [valueOf('tag')!];
+  const others = args.filter((argument) => !/^--(tag|engine)=/.test(argument));
+  process.stdout.write(`${engine}: ${tags.join(', ')}\n`);
+  return spawnSync(engine, ['build', '--file', dockerfile, ...tags.flatMap((tag) => ['--tag', tag]), ...others, repository], { stdio: 'inherit' }).status ?? 1;
+}
+
+process.exitCode = main(process.argv.slice(2));
