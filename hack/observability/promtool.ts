@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Prometheus' own checker, of Debian's package prometheus. Without it tests of rules are skipped, loudly, and fail in CI. */
+export const hasPromtool = (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'promtool')));
+if (!hasPromtool && process.env['CI'] !== 'true') process.stderr.write('WARNING: promtool is not there, so alerts and dashboards are not tried with Prometheus.\n');
+export const mayPromtoolBeMissing = !hasPromtool && process.env['CI'] !== 'true';
+
+/** What it prints; rejects with that where it does not agree. */
+export async function promtool(...args: string[]): Promise<string> {
+  try {
+    const { stdout } = await run('promtool', args, { timeout: 110_000 });
+    return stdout;
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string };
+    throw new Error(`promtool ${args[0]} ${args[1]}: ${stdout}${stderr}`, { cause: error });
+  }
+}
