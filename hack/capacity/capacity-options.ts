@@ -1,0 +1,61 @@
+import { tmpdir } from 'node:os';
+import { parseArgs } from 'node:util';
+
+export const partNames = ['disk', 'bloat', 'operations', 'memory', 'replicas', 'many', 'pooler'] as const;
+export type PartName = (typeof partNames)[number];
+
+export interface CapacityOptions {
+  only: PartName[];
+  /** Objects of the model that `many` fills. */
+  objects: number;
+  /** Objects of each model whose bytes are counted. */
+  samples: number;
+  /** Of one window of load. */
+  seconds: number;
+  dataParent: string;
+  isQuick: boolean;
+}
+
+export const usage = `Usage: make capacity ARGS='...'
+  --only=${partNames.join(',')}   parts; default all
+  --objects=1000000    objects in the largest model
+  --samples=2000       objects of each model whose bytes are counted
+  --seconds=3          of one window of load
+  --data=FOLDER        where the database lies (default: the temporary folder); choose the disk that matters
+  --quick              everything once and small, in about a minute: does it work?
+`;
+
+const quick = { objects: '5000', samples: '200', seconds: '0.5' };
+const full = { objects: '1000000', samples: '2000', seconds: '3' };
+
+/** Throws an Error that says what is wrong. */
+export function parseCapacityOptions(args: string[]): CapacityOptions {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ args, options: { only: text, objects: text, samples: text, seconds: text, data: text, quick: { type: 'boolean' } } });
+  const isQuick = values.quick === true;
+  const defaults = isQuick ? quick : full;
+  return {
+    only: values.only === undefined ? [...partNames] : values.only.split(',').map(part),
+    objects: whole('objects', values.objects ?? defaults.objects),
+    samples: whole('samples', values.samples ?? defaults.samples),
+    seconds: positive('seconds', values.seconds ?? defaults.seconds),
+    dataParent: values.data ?? tmpdir(),
+    isQuick,
+  };
+}
+
+function part(name: string): PartName {
+  const found = partNames.find((known) => known === name);
+  if (found === undefined) throw new Error(`there is no part ${name}; there are ${partNames.join(', ')}`);
+  return found;
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a positive number, not ${text}`);
+  return value;
+}
+
+function whole(name: string, text: string): number {
+  return Math.max(1, Math.round(positive(name, text)));
+}
