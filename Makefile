@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz matrix plans holds seeds churn whole clean
+.PHONY: help run build lint test verify bench faults fuzz matrix timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -48,6 +48,29 @@ churn: build ## start and stop the sample plugin a thousand times: what stays be
 
 whole: node_modules ## tests that npm test has no time for: whole programs, killed and separate
 	SVC_TEST_WHOLE=1 npm test -- '\.whole\.test'
+
+chart: node_modules ## the Helm chart: linted, rendered for a matrix of values, validated
+	node hack/helm/fetch.mjs
+	npm test -- hack/helm
+
+image: ## build the container image with docker, podman or buildah
+	node --import tsx hack/image/build.ts $(ARGS)
+
+imagecheck: node_modules ## build the image twice by buildah, look through it, and run it (root on Debian)
+	node --conditions=source --import tsx hack/image/check.ts
+
+rollout: build ## the chart's pods as processes behind haproxy, on PostgreSQL with a standby: upgraded, killed, failed over under load (ARGS='--quick')
+	node hack/helm/fetch.mjs
+	node --import tsx hack/rollout/main.ts $(ARGS)
+
+upgrade: build ## databases of all earlier versions, and the last one beside this one (ARGS='--quick')
+	node --import tsx hack/upgrade/main.ts $(ARGS)
+
+backup: build ## a backup and a restore of a million objects, beside pg_dump (ARGS='--objects=100000')
+	node --conditions=source --import tsx hack/backup/main.ts $(ARGS)
+
+capacity: build ## bytes, write-ahead log, processor time and memory for each object and request (ARGS='--quick')
+	node --import tsx hack/capacity/main.ts $(ARGS)
 
 clean: ## remove what was built (never data)
 	rm -rf dist coverage
