@@ -1,6 +1,6 @@
 import { accessMigrations } from '#pkg/access/index';
 import { BackupError, type BackedUpSchema, type SchemaState } from '#pkg/backup/index';
-import { adoptRestored, modelTables, platformMigrations, readHistory, rememberedChanges, type HistoryState } from '#pkg/storage/index';
+import { adoptRestored, historyLimits, modelTables, platformMigrations, readHistory, rememberedChanges, type HistoryState } from '#pkg/storage/index';
 
 /** What a backup holds. */
 export const backedUpSchemas: readonly BackedUpSchema[] = [
@@ -13,8 +13,7 @@ export const backedUpSchemas: readonly BackedUpSchema[] = [
     leftOut: ['meta'],
     selections: { change_log: rememberedChanges },
     runtimeTables: modelTables,
-    // Revisions are numbers of JSON, and epochs `int`.
-    stateLimits: { revision: 2 ** 52, epoch: 2 ** 30 },
+    stateLimits: { ...historyLimits },
     readState: async (client) => ({ ...(await readHistory(client)) }),
     adopt: async (client, { state, replaced, tables }) => {
       const known = [state, ...(replaced === undefined ? [] : [replaced])].map(historyOf);

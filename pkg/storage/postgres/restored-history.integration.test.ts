@@ -77,6 +77,8 @@ const forgeries: [reason: string, change: string, fault: RegExp | undefined][] =
   ['an index of an unknown type', column(`{"index": {"name": "x", "multi": false, "type": "constructor"}}`), /is not what its table is/],
   ['no index', column(`{"index": null}`), /is not what its table is/],
   ['columns that are no list', "UPDATE platform.models SET columns = '7'", /is not what its table is/],
+  ['a revision from which none goes on', "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (9223372036854775807, 0, 0, 'M', '', '')", /its log has revisions that are never given out/],
+  ['a revision below all', "INSERT INTO platform.change_log (rev, size, model, type, namespace, name) VALUES (-5, 0, 0, 'M', '', '')", /its log has revisions/],
   ['a model less', "DELETE FROM platform.models WHERE resource = 'adopted'", /its models are not those of its tables/],
   ['a model more', "INSERT INTO platform.models (api_group, resource, namespaced) VALUES ('x', 'y', true)", /its models are not those of its tables/],
 ];

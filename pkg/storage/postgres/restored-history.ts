@@ -12,6 +12,9 @@ export interface HistoryState {
   readonly epoch: number;
 }
 
+/** Revisions are numbers of JSON, and what lies beyond a restored one has to be one, too; epochs are `int`. */
+export const historyLimits: HistoryState = { revision: 2 ** 52, epoch: 2 ** 30 };
+
 /** Of schema `platform`, as the transaction sees it. */
 export async function readHistory(client: ClientBase): Promise<HistoryState> {
   const { rows } = await client.query<{ revision: string; epoch: number }>(
@@ -45,6 +48,8 @@ export async function adoptRestored(client: ClientBase, { known, tables }: { kno
     if (isNamespaces(resource)) await replaceFunction(client, 'platform.namespace_exists(text, bigint)', namespaceExists(tableName(row)));
     if (isLeases({ resource })) await replaceFunction(client, 'platform.lease_held(text, text, int)', leaseHeld(tableName(row)));
   }
+  const { rowCount: outside } = await client.query('SELECT FROM platform.change_log WHERE rev < 1 OR rev > $1 LIMIT 1', [historyLimits.revision]);
+  if (outside !== 0) return 'its log has revisions that are never given out';
   await client.query("SELECT setval('platform.revision', $1)", [Math.max(...known.map(({ revision }) => revision))]);
   await client.query('UPDATE platform.meta SET epoch = $1', [Math.max(...known.map(({ epoch }) => epoch))]);
   await voidHistory(client);
