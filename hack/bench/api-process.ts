@@ -32,6 +32,8 @@ export class ApiProcess {
   readonly port: number;
   /** Of access management, where the command serves it. */
   readonly accessPort: number;
+  /** For https, of the content platform, where the command makes a certificate; its files lie in `tls` in the data folder. */
+  readonly tlsPort: number;
   readonly dataDir: string;
   readonly authorization: string;
   /** From its start to its readiness. */
@@ -47,24 +49,26 @@ export class ApiProcess {
       ...(preload === undefined ? [] : ['--import', new URL(preload, import.meta.url).href]),
     ];
     const accessPort = await freePort();
-    const ofServer = [command, ...(command === 'serve' ? ['--svc.server.tls.port=0', '--svc.access.tls.port=0'] : []), `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
+    const tlsPort = await freePort();
+    const ofServer = [command, ...(command === 'serve' ? [`--svc.server.tls.port=${tlsPort}`, '--svc.access.tls.port=0'] : []), `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
     const begin = performance.now();
     // No variable of the shell may change what is measured.
     const child = spawn(process.execPath, [...ofNode, program, ...ofServer], { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });
     try {
       await untilReady(child, port, dataDir);
       const startMs = performance.now() - begin;
-      return new ApiProcess({ child, port, accessPort, dataDir, startMs, token: await readFile(join(dataDir, 'admin-token'), 'utf8') });
+      return new ApiProcess({ child, port, accessPort, tlsPort, dataDir, startMs, token: await readFile(join(dataDir, 'admin-token'), 'utf8') });
     } catch (error) {
       child.kill('SIGKILL');
       throw error;
     }
   }
 
-  private constructor({ child, port, accessPort, dataDir, startMs, token }: { child: ChildProcess; port: number; accessPort: number; dataDir: string; startMs: number; token: string }) {
+  private constructor({ child, port, accessPort, tlsPort, dataDir, startMs, token }: { child: ChildProcess; port: number; accessPort: number; tlsPort: number; dataDir: string; startMs: number; token: string }) {
     this.#child = child;
     this.port = port;
     this.accessPort = accessPort;
+    this.tlsPort = tlsPort;
     this.dataDir = dataDir;
     this.startMs = startMs;
     this.authorization = `Authorization: Bearer ${token.trim()}`;

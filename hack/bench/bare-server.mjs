@@ -1,15 +1,18 @@
 /**
  * What the API server is compared with: the same bytes from the least of servers, without validation, permission or storage.
- * Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; the parent sends the answers, path by path.
+ * Plain JavaScript, so that it runs as it is written. First argument: `express` or `http`; then, for https, the files of a certificate and its key.
+ * The parent sends the answers, path by path.
  */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import express from 'express';
 
 /** @type {Map<string, string>} */
 let answers = new Map();
 
 function bareHttp() {
-  return createServer((request, response) => {
+  return serve((request, response) => {
     const body = answers.get(request.url ?? '') ?? '';
     response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) });
     response.end(body);
@@ -30,10 +33,16 @@ function bareExpress() {
   app.put('/{*path}', express.json({ limit: '3mb' }), (request, response) => {
     response.json(request.body);
   });
-  return createServer(app);
+  return serve(app);
 }
 
-const server = process.argv[2] === 'http' ? bareHttp() : bareExpress();
+/** @param {import('node:http').RequestListener} listener */
+function serve(listener) {
+  return certFile === undefined ? createServer(listener) : createTlsServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, listener);
+}
+
+const [kind, certFile, keyFile] = process.argv.slice(2);
+const server = kind === 'http' ? bareHttp() : bareExpress();
 server.keepAliveTimeout = 75_000;
 process.on('message', (/** @type {[string, string][]} */ entries) => {
   answers = new Map(entries);

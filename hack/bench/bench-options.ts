@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 
-export const scenarioNames = ['get', 'create', 'update', 'list', 'watch', 'models', 'memory', 'overload', 'controllers', 'credentials'] as const;
+export const scenarioNames = ['get', 'create', 'update', 'list', 'watch', 'models', 'memory', 'overload', 'controllers', 'credentials', 'tls'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 export interface BenchOptions {
@@ -25,7 +25,7 @@ export interface BenchOptions {
 }
 
 export const usage = `Usage: make bench ARGS='...'
-  --only=get,create,update,list,watch,models,memory,overload,controllers,credentials   scenarios; default all
+  --only=get,create,update,list,watch,models,memory,overload,controllers,credentials,tls   scenarios; default all
   --seconds=2          of one window
   --rounds=3           windows of each contender, in turns
   --connections=64,1   closed loops side by side

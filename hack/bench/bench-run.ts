@@ -36,11 +36,11 @@ export function targetContender(run: BenchRun, name: string, target: () => Windo
   return { name, run: () => loadWindow(run, target()) };
 }
 
-export function bareContender(run: BenchRun, name: string, server: BareProcess, load: { plan: () => RequestPlan; connections: number }): Contender {
+export function bareContender(run: BenchRun, name: string, server: BareProcess, load: Pick<WindowTarget, 'plan' | 'connections' | 'authority' | 'anew'>): Contender {
   return { name, run: () => loadWindow(run, { ...load, port: server.port, authorization: '', processes: { server: server.pid } }) };
 }
 
-export interface WindowTarget extends Pick<LoadJob, 'port' | 'authorization' | 'connections' | 'processes'> {
+export interface WindowTarget extends Pick<LoadJob, 'port' | 'authority' | 'anew' | 'authorization' | 'connections' | 'processes'> {
   plan: () => RequestPlan;
 }
 

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContext } from 'node:tls';
 import { ChunkedDecoder } from './chunked-decoder.ts';
 
 export interface Answer {
@@ -30,11 +31,13 @@ export class HttpConnection {
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
   }
 
-  static open(port: number): Promise<HttpConnection> {
+  /** Over TLS where `trusted` is given, which knows the server's authority. Each makes a whole handshake, none goes on with an earlier session. */
+  static open(port: number, trusted?: SecureContext): Promise<HttpConnection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+      const to = { port, host: '127.0.0.1' };
+      const socket = trusted === undefined ? connect({ ...to, noDelay: true }) : connectTls({ ...to, secureContext: trusted }).setNoDelay(true);
       socket.once('error', reject);
-      socket.once('connect', () => {
+      socket.once(trusted === undefined ? 'connect' : 'secureConnect', () => {
         socket.off('error', reject);
         resolve(new HttpConnection(socket));
       });

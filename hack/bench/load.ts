@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { HttpConnection, type Answer } from './http-connection.ts';
 import type { MeasuredProcesses } from './process-cpu.ts';
 import { requestSource, type RequestPlan, type RequestSource } from './request-plan.ts';
@@ -7,6 +8,10 @@ import { serveJobs } from './worker.ts';
 /** A closed loop: each connection sends its next request when it has the answer to the last. */
 export interface LoadJob {
   port: number;
+  /** Over TLS, with a certificate of this one's (PEM). */
+  authority?: string;
+  /** Each request on a connection of its own, whose opening counts. */
+  anew?: true;
   authorization: string;
   connections: number;
   plan: RequestPlan;
@@ -21,6 +26,7 @@ class Loop {
   readonly #job: LoadJob;
   readonly #source: RequestSource;
   readonly #recorder: SampleRecorder;
+  readonly #trusted: SecureContext | undefined;
   #sent = 0;
   #isOver = false;
 
@@ -28,15 +34,16 @@ class Loop {
     this.#job = job;
     this.#source = requestSource(job.plan, job.authorization);
     this.#recorder = new SampleRecorder(job.processes);
+    this.#trusted = job.authority === undefined ? undefined : createSecureContext({ ca: job.authority });
   }
 
   async run(): Promise<Sample> {
-    const { connections: count, requests, warmUpSeconds, seconds } = this.#job;
-    const connections = await Promise.all(Array.from({ length: count }, () => HttpConnection.open(this.#job.port)));
+    const { connections: count, requests, warmUpSeconds, seconds, anew } = this.#job;
+    const connections = await Promise.all(Array.from({ length: count }, () => this.#open()));
     try {
       await Promise.all(connections.map((connection, i) => this.#prepare(connection, i)));
       if (requests !== undefined) this.#recorder.open();
-      const loops = Promise.all(connections.map((connection, i) => this.#drive(connection, i)));
+      const loops = Promise.all(connections.map((connection, i) => (anew === true ? this.#driveAnew(i) : this.#drive(connection, i))));
       if (requests !== undefined) {
         await loops;
         return this.#recorder.close();
@@ -57,6 +64,20 @@ class Loop {
     if (this.#source.prepare === undefined) return;
     const answer = await connection.request(this.#source.prepare(i));
     this.#check(i, answer, 200);
+  }
+
+  #open(): Promise<HttpConnection> {
+    return HttpConnection.open(this.#job.port, this.#trusted);
+  }
+
+  async #driveAnew(i: number): Promise<void> {
+    while (!this.#isOver) {
+      const beganAt = performance.now();
+      const connection = await this.#open();
+      const answer = await connection.request(this.#source.next(i));
+      connection.close();
+      if (this.#check(i, answer, this.#source.expectedStatus)) this.#recorder.add(performance.now() - beganAt);
+    }
   }
 
   #drive(connection: HttpConnection, i: number): Promise<void> {

@@ -19,6 +19,7 @@ import { benchFreshList, benchList } from './scenarios/list.ts';
 import { benchMemory, reportMemory } from './scenarios/memory.ts';
 import { benchModels } from './scenarios/models.ts';
 import { benchOverload } from './scenarios/overload.ts';
+import { benchTls } from './scenarios/tls.ts';
 import { benchUpdate } from './scenarios/update.ts';
 import { benchWatchExtremes } from './scenarios/watch-extremes.ts';
 import { benchWatch } from './scenarios/watch.ts';
@@ -77,6 +78,7 @@ async function runScenarios(run: BenchRun): Promise<void> {
   await scenario(['overload'], benchOverload);
   await scenario(['controllers'], benchControllers);
   await scenario(['credentials'], benchCredentials);
+  await scenario(['tls'], benchTls);
 }
 
 async function fillAll(run: BenchRun): Promise<void> {
