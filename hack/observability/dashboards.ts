@@ -85,7 +85,7 @@ const apiServer: DashboardPlan = {
         { title: 'Under way, and waiting', unit: 'short', lines: { [each]: `sum by (instance) (${of('http_server_active_requests')})`, [`waiting ${each}`]: of('svc_requests_waiting') } },
         { title: 'Waited for others to end', unit: 's', lines: { p50: quantile(0.5, 'svc_request_wait_seconds', ''), p99: quantile(0.99, 'svc_request_wait_seconds', '') } },
         { title: 'Refused, by the limit', unit: 'reqps', lines: { '{{reason}}': total('svc_requests_refused_total', 'reason') } },
-        { title: 'Connections', unit: 'short', lines: { [each]: of('svc_http_connections'), [`refused a second ${each}`]: total('svc_http_connections_refused_total', 'instance') } },
+        { title: 'Connections', unit: 'short', lines: { [each]: of('svc_http_connections'), [`refused a second ${each}`]: total('svc_http_connections_refused_total', 'instance'), [`TLS failed, a second: ${each}`]: total('svc_tls_handshakes_failed_total', 'instance') } },
         { title: 'Bytes answered, and received', unit: 'Bps', lines: { answered: `sum(${rate('http_server_response_body_size_bytes_sum')})`, received: `sum(${rate('http_server_request_body_size_bytes_sum')})` } },
         { title: 'Tokens looked up', unit: 'ops', lines: { '{{result}}': total('svc_token_lookups_total', 'result') } },
       ],

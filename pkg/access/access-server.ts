@@ -10,6 +10,7 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
+  showConnections,
   withLogging,
   withMetrics,
   withRequestId,
@@ -85,6 +86,7 @@ export class AccessServer {
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
     this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }) });
+    showConnections(metrics, () => this.#server.connections);
   }
 
   /** Resolves when connections are accepted. */

@@ -9,6 +9,7 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
+  showConnections,
   isOpenEndpoint,
   withAuthentication,
   withAuthorization,
@@ -41,7 +42,6 @@ import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
 import { observeLimits, type LimitsObserver } from './metrics/observe-limits.ts';
-import { showConnections } from './metrics/show-connections.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
 /** What the server needs to listen. */

@@ -299,7 +299,7 @@ describe('connections beyond the limit', () => {
     const { open, server } = await start(ok, { connectionsPerAddress: 1 });
     const first = await open();
     expect(await readAll(await open())).toBe('');
-    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1 } });
+    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1 }, failedHandshakes: 0 });
     first.destroy();
   });
 });

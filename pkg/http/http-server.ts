@@ -84,6 +84,7 @@ export class HttpServer {
   private readonly fresh = new Set<Socket>();
   /** Connections whose TLS handshake is not done, by both their ends. */
   private readonly greeting = new Map<string, Socket>();
+  private failedHandshakes = 0;
   private readonly pipelines = new Map<Duplex, Pipeline>();
   /** Connections whose further bytes are not read as requests. */
   private readonly broken = new WeakSet<Duplex>();
@@ -165,7 +166,10 @@ export class HttpServer {
       this.greeting.delete(endsOf(socket));
       this.expect(socket);
     });
-    server.on('tlsClientError', (error) => this.log.debug({ err: error }, 'a TLS handshake failed'));
+    server.on('tlsClientError', (error) => {
+      this.failedHandshakes += 1;
+      this.log.debug({ err: error }, 'a TLS handshake failed');
+    });
     return server;
   }
 
@@ -186,9 +190,9 @@ export class HttpServer {
     });
   }
 
-  /** Connections open now, and those refused so far. */
-  get connections(): { open: number; refused: { total: number; address: number } } {
-    return { open: this.admitted.count, refused: this.admitted.refused };
+  /** Connections open now; and so far those refused, and those on which TLS did not come about. */
+  get connections(): { open: number; refused: { total: number; address: number }; failedHandshakes: number } {
+    return { open: this.admitted.count, refused: this.admitted.refused, failedHandshakes: this.failedHandshakes };
   }
 
   /** Of the first listener. Throws before `listen` and after `close`. */

@@ -128,6 +128,18 @@ describe('a listener of https', () => {
     expect(server.connections.open).toBe(1);
   });
 
+  test('counts those on which TLS does not come about: who speaks http, and who does not know the authority', async () => {
+    const [authority, another] = [await makeAuthority(), await makeAuthority()];
+    const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
+    const plain = connect(port, '127.0.0.1');
+    plain.on('error', () => undefined).end('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
+    await until(() => server.connections.failedHandshakes === 1);
+    await expect(greet(port, another.cert)).rejects.toThrow();
+    await until(() => server.connections.failedHandshakes === 2);
+    await greet(port, authority.cert);
+    expect(server.connections.failedHandshakes).toBe(2);
+  });
+
   test('keeps a few connections beyond the limit for probes', async () => {
     const authority = await makeAuthority();
     const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')), log, limits: { connections: 1 }, isProbe: (path) => path === '/livez' });
