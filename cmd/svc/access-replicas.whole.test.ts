@@ -295,11 +295,16 @@ describe('a process that is killed leaves nothing half done', () => {
           created.removed = 'yes';
         }
       };
-      const workers = [work(), work(), work()].map((each) => each.catch(() => undefined));
+      let isKilled = false;
+      const workers = [work(), work(), work()].map((each) => each.catch((error: unknown) => {
+        if (!isKilled) throw error;
+      }));
+      const ended = Promise.all(workers);
       const enough = 1 + Math.floor(Math.random() * 9);
-      while (made.length < enough) await Promise.race([delay(2), Promise.all(workers)]);
+      while (made.length < enough) await Promise.race([delay(2), ended]);
+      isKilled = true;
       a.program.child.kill('SIGKILL');
-      await Promise.all(workers);
+      await ended;
       a = await start('a', file());
       for (const [i, [first, second]] of (await statusesOf(made)).entries()) {
         const { removed } = made[i]!;

@@ -173,7 +173,7 @@ test('a start that takes its time is given up when the plugin is no longer to ru
   await enable(client, 'slow', false);
   await inPhase(client, 'slow', 'Disabled');
   // It has 30 s for its start.
-  expect(performance.now() - began).toBeLessThan(15_000);
+  expect(performance.now() - began).toBeLessThan(25_000);
 });
 
 test('a start is given up that was no longer wanted when it began', async () => {
@@ -194,7 +194,7 @@ test('a start is given up that was no longer wanted when it began', async () => 
   running.push(new TestHost(late, folder));
   const began = performance.now();
   await eventually(client, 'hasty', ({ spec, status, metadata }) => spec.enabled === false && status?.phase === 'Disabled' && status.observedGeneration === metadata.generation);
-  expect(performance.now() - began).toBeLessThan(15_000);
+  expect(performance.now() - began).toBeLessThan(25_000);
 });
 
 test('plugins that are slow to start keep no other from stopping or starting', async () => {
@@ -209,7 +209,7 @@ test('plugins that are slow to start keep no other from stopping or starting', a
   await inPhase(client, 'swift', 'Disabled');
   await enable(client, 'swift');
   await inPhase(client, 'swift', 'Started');
-  expect(performance.now() - began).toBeLessThan(20_000);
+  expect(performance.now() - began).toBeLessThan(25_000);
 }, 60_000);
 
 test('a plugin that was deleted while its folder was there does not start of itself, though the process died before the object was back', async () => {

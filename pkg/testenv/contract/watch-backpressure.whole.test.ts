@@ -10,7 +10,7 @@ let env: TestEnv;
 let posts: Registered;
 
 beforeAll(async () => {
-  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, bufferLimit: 1024 * 1024, stallMs: 1_000, heartbeatMs: 200, closeGraceMs: 500 } } });
+  env = await startTestEnv({ replicas: 2, handlers: { watch: { ...defaultHandlerOptions.watch, bufferLimit: 1024 * 1024, stallMs, heartbeatMs: 200, closeGraceMs: 500 } } });
   posts = await register(env);
 });
 
@@ -41,24 +41,36 @@ async function cutOff({ socket, closed }: { socket: Socket; closed: Promise<void
 /** More in sum than the kernel takes from a writer whose reader does not read. */
 const big = 'x'.repeat(200_000);
 const many = 90;
+const stallMs = 1_000;
+
+/** How long each of these writes took. Milliseconds. */
+async function timed(names: readonly string[], spec: Record<string, unknown>): Promise<number[]> {
+  const took: number[] = [];
+  for (const name of names) {
+    const before = performance.now();
+    await create(env, posts.path, posts.object(name, spec));
+    took.push(performance.now() - before);
+  }
+  return took;
+}
+
+/** One may meet a slow moment of the machine; those that wait for a deaf reader all wait for the same. */
+function middle(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
 
 test('a watcher that stops reading is cut off and resumes; others and writers notice nothing', async () => {
   const start = (await call(env, posts.path)).body.metadata.resourceVersion;
   const deaf = await deafClient(`${posts.path}?watch=true&resourceVersion=${start}`);
   expect(deaf.head).toMatch(/^HTTP\/1\.1 200 /);
   const healthy = await Promise.all([0, 1].map((server) => WatchStream.open(env, `${posts.path}?resourceVersion=${start}`, { server })));
-  const took: number[] = [];
-  for (let i = 0; i < many; i += 1) {
-    const before = Date.now();
-    await create(env, posts.path, posts.object(`big-${i}`, { big }));
-    took.push(Date.now() - before);
-  }
+  const took = await timed(Array.from({ length: many }, (_, i) => `big-${i}`), { big });
   await Promise.all(healthy.map((stream) => stream.untilCount(many)));
   for (const stream of healthy) {
     expect(stream.story).toEqual(Array.from({ length: many }, (_, i) => `ADDED big-${i}`));
     stream.close();
   }
-  expect(Math.max(...took)).toBeLessThan(3_000);
+  expect(middle(took)).toBeLessThan(stallMs);
   await cutOff(deaf);
   const resumed = await WatchStream.open(env, `${posts.path}?resourceVersion=${start}`);
   await resumed.untilCount(many);
@@ -75,9 +87,7 @@ test('a reader that keeps reading gets a large initial list whole', async () => 
 
 test('a reader deaf to a large initial list is cut off too, and the server keeps answering', async () => {
   const deaf = await Promise.all(Array.from({ length: 8 }, (_, i) => deafClient(`${posts.path}?watch=true&resourceVersion=0`, i % 2)));
-  const before = Date.now();
-  await create(env, posts.path, posts.object('meanwhile'));
-  expect(Date.now() - before).toBeLessThan(3_000);
+  expect(middle(await timed(Array.from({ length: 5 }, (_, i) => `meanwhile-${i}`), {}))).toBeLessThan(stallMs);
   await Promise.all(deaf.map(cutOff));
 });
 
