@@ -16,7 +16,7 @@ const trials = await read('alerts.test.yaml');
 
 describe('alerts', () => {
   withPromtool('are rules that Prometheus takes, fire when they should, and not when they should not', async () => {
-    await Promise.all([promtool('check', 'rules', alertsFile), promtool('test', 'rules', fileURLToPath(new URL('alerts.test.yaml', import.meta.url)))]);
+    await Promise.all([promtool('check', 'rules', alertsFile), promtool('test', 'rules', ...['alerts.test.yaml', 'alerts-of-days.test.yaml'].map((name) => fileURLToPath(new URL(name, import.meta.url))))]);
   });
 
   test.each(alerts.map((rule) => ({ name: `${rule.alert} ${rule.labels?.['severity']} ${rule.labels?.['cause'] ?? ''}`.trim(), rule })))('$name says what is wrong, how much, and where to read on, and is tried', ({ rule }) => {
