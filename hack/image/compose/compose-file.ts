@@ -20,6 +20,7 @@ export interface Service {
   readonly security_opt?: readonly string[];
   readonly tmpfs?: readonly string[];
   readonly stop_grace_period?: string;
+  readonly logging?: { readonly driver: string };
 }
 
 export interface ComposeFile {

@@ -15,6 +15,7 @@ const run = promisify(execFile);
 const schemaFile = join(repository, 'node_modules/dclint/schemas/compose.schema.json');
 const file = await readComposeFile();
 const programs = programsOf(file);
+const page = readFileSync(join(repository, 'docs/deploy.md'), 'utf8');
 
 /** Loud where something is not installed, and a failure in CI. */
 function testWhere(isThere: boolean, what: string): typeof test | typeof test.skip {
@@ -32,7 +33,7 @@ testWhere(existsSync(schemaFile), 'the npm package dclint')('compose.yaml is as 
 testWhere(spawnSync('haproxy', ['-v']).error === undefined, 'haproxy')('haproxy takes haproxy.cfg and the sample of docs/deploy.md, and warns of nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'svc-haproxy-'));
   try {
-    const sample = /^```haproxy\n([\s\S]*?)^```/m.exec(readFileSync(join(repository, 'docs/deploy.md'), 'utf8'))![1]!;
+    const sample = /^```haproxy\n([\s\S]*?)^```/m.exec(page)![1]!;
     // A certificate is the operator's.
     await writeFile(join(folder, 'sample.cfg'), sample.replaceAll(/ ssl crt .*$/gm, ''));
     for (const config of [join(deployFolder, 'haproxy.cfg'), join(folder, 'sample.cfg')]) {
@@ -74,6 +75,22 @@ describe('every program', () => {
   test('nothing is published to other machines', () => {
     for (const [, { ports = [] }] of Object.entries(file.services)) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
   });
+});
+
+test('every log is cut, so that none fills the disk', () => {
+  for (const { logging } of Object.values(file.services)) expect(logging).toEqual({ driver: 'local' });
+});
+
+test('PostgreSQL has connections for four of each server, as the page says, and for one of each more', () => {
+  const [connections] = file.services['postgres']!.command!.flatMap((word) => /^max_connections=(\d+)$/.exec(word)?.[1] ?? []);
+  // The formula of docs/sizing.md.
+  expect(Number(connections)).toBeGreaterThanOrEqual((4 + 1) * 49 + (4 + 1) * 22 + 10);
+  expect(page).toContain(`\`max_connections\` of PostgreSQL is ${connections}, enough for four apiservers and four access-servers`);
+});
+
+test('the page has every command in the folder deploy, where compose reads .env and compose.override.yaml by itself', () => {
+  expect(page).toContain('docker compose up --detach --wait');
+  expect(page).not.toMatch(/docker compose (-f|--file)/);
 });
 
 describe('make-secrets.sh', () => {
