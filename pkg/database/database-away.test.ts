@@ -1,10 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { isDatabaseAway } from './database-away.ts';
+import { isDatabaseAway, isWorthAnotherTry } from './database-away.ts';
 
 const failure = (fields: object, message = 'x'): Error => Object.assign(new Error(message), fields);
 
 test.each([
   ['a connection that is refused', failure({ code: 'ECONNREFUSED' })],
+  ['a host that has no address at this moment', failure({ code: 'ENOTFOUND' })],
   ['a socket that is not there', failure({ code: 'ENOENT' })],
   ['a session that was ended', failure({ code: '57P01', severity: 'FATAL' })],
   ['too many connections', failure({ code: '53300', severity: 'FATAL' })],
@@ -24,4 +25,15 @@ test.each([
   ['no error at all', 'ECONNREFUSED'],
 ])('not %s', (_reason, error) => {
   expect(isDatabaseAway(error)).toBe(false);
+});
+
+test.each([
+  ['a server that is starting up', failure({ code: '57P03', severity: 'FATAL' }), true],
+  ['a connection that is refused', failure({ code: 'ECONNREFUSED' }), true],
+  ['a wrong password', failure({ code: '28P01', severity: 'FATAL' }), false],
+  ['a database that does not exist', failure({ code: '3D000', severity: 'FATAL' }), false],
+  ['a database that one may not connect to', failure({ code: '42501', severity: 'FATAL' }), false],
+  ['a certificate of somebody else', failure({ code: 'SELF_SIGNED_CERT_IN_CHAIN' }), false],
+])('another try after %s: %#', (_reason, error, expected) => {
+  expect(isWorthAnotherTry(error)).toBe(expected);
 });

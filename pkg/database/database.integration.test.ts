@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { CuttingProxy } from '../testenv/cutting-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { Database } from './database.ts';
 import { silentLog } from './silent-log.ts';
@@ -52,6 +53,13 @@ describe('sessions', () => {
     expect(answers.map(({ rows }) => rows)).toEqual([[{ value }], [{ value }]]);
   });
 
+  test('see what is committed meanwhile, whatever the default of the database', async () => {
+    await database.pool.query(`ALTER DATABASE ${home.name} SET default_transaction_isolation = 'repeatable read'`);
+    const pool = database.newPool({ max: 1, settings: { work_mem: '8MB' } });
+    expect((await pool.query('SHOW transaction_isolation')).rows).toEqual([{ transaction_isolation: 'read committed' }]);
+    await database.pool.query(`ALTER DATABASE ${home.name} RESET default_transaction_isolation`);
+  });
+
   test('a setting that does not exist fails the query, not the process', async () => {
     const pool = database.newPool({ max: 1, settings: { no_such_setting: '1' } });
     await expect(pool.query('SELECT 1')).rejects.toThrow('no_such_setting');
@@ -83,6 +91,27 @@ describe('connecting', () => {
     const failure = await Database.connect({ ...options, log: silentLog, connectionTimeoutMs: 2_000 }).catch((error: Error) => error);
     expect(failure).toMatchObject({ name: 'DatabaseError', message: expect.stringContaining(message) });
     expect(failure).toMatchObject({ message: expect.not.stringContaining('secret') });
+  });
+
+  test('waits for one that comes, and says so once', async () => {
+    const { proxy: before, connection } = await CuttingProxy.start(home.connection);
+    await before.stop();
+    const said: string[] = [];
+    let coming: ReturnType<typeof CuttingProxy.start> | undefined;
+    const warn = (_details: object, message: string): void => {
+      said.push(message);
+      coming ??= CuttingProxy.start(home.connection, connection.port);
+    };
+    const late = await Database.connect({ connection, log: { ...silentLog, warn }, patienceMs: 60_000 });
+    expect((await late.pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    expect(said).toEqual(['PostgreSQL cannot be reached; trying again']);
+    await late.close();
+    await (await coming!).proxy.stop();
+  });
+
+  test('does not wait where it is refused', async () => {
+    const connecting = Database.connect({ connection: { ...home.connection, database: 'nowhere' }, log: silentLog, patienceMs: 600_000 });
+    await expect(connecting).rejects.toThrow(/database "nowhere" does not exist/);
   });
 });
 

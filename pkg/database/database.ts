@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { connectionConfig } from './connection-config.ts';
+import { isWorthAnotherTry } from './database-away.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { observeConnects, observeStatements, poolState, type DatabaseObserver, type PoolState } from './database-observer.ts';
 import type { Log } from './log.ts';
@@ -8,6 +10,9 @@ import { settledWithin } from './settled-within.ts';
 
 const OLDEST_SUPPORTED = 15;
 const CLOSE_TIMEOUT_MS = 5_000;
+/** Whatever the database or the role has for a default: a statement that waited for a lock is to see what was committed meanwhile. */
+const SETTINGS: Readonly<Record<string, string>> = { default_transaction_isolation: 'read committed' };
+const LONGEST_PAUSE_MS = 2_000;
 
 export interface DatabaseOptions {
   /** `postgres://...`; this or `connection`. Its TLS: see `connectionConfig`. */
@@ -26,6 +31,8 @@ export interface DatabaseOptions {
   readonly queryTimeoutMs?: number;
   /** How long to wait for a connection, in milliseconds; 10 000 by default. */
   readonly connectionTimeoutMs?: number;
+  /** How long `connect` tries again where nobody answers or PostgreSQL is starting, in milliseconds; 0 by default. */
+  readonly patienceMs?: number;
   readonly observer?: DatabaseObserver;
 }
 
@@ -82,12 +89,25 @@ export class Database {
     }
     const database = new Database(options);
     try {
-      await database.checkVersion();
+      await database.firstAnswer(options.patienceMs ?? 0);
       return database;
     } catch (error) {
       await database.close();
       if (error instanceof DatabaseError) throw error;
       throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
+    }
+  }
+
+  private async firstAnswer(patienceMs: number): Promise<void> {
+    const deadline = performance.now() + patienceMs;
+    for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return await this.checkVersion();
+      } catch (error) {
+        if (!isWorthAnotherTry(error) || performance.now() + pauseMs > deadline) throw error;
+        if (pauseMs === 100) this.log.warn({ why: messageOf(error), patienceMs }, 'PostgreSQL cannot be reached; trying again');
+      }
+      await delay(pauseMs);
     }
   }
 
@@ -105,7 +125,7 @@ export class Database {
   /** A pool of its own, for statements that need other session settings or must not wait behind the rest. */
   newPool(options: PoolOptions): pg.Pool {
     this.refuseWhenClosed();
-    const settings = Object.entries(options.settings ?? {});
+    const settings = { ...SETTINGS, ...options.settings };
     const pool = new pg.Pool({
       ...this.config,
       max: options.max,
@@ -174,9 +194,9 @@ export class Database {
   }
 }
 
-async function applySettings(client: pg.ClientBase, settings: readonly (readonly [string, string])[], done: (error?: Error) => void): Promise<void> {
+async function applySettings(client: pg.ClientBase, settings: Readonly<Record<string, string>>, done: (error?: Error) => void): Promise<void> {
   try {
-    for (const [name, value] of settings) await client.query('SELECT set_config($1, $2, false)', [name, value]);
+    await client.query('SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS setting(name, value)', [Object.keys(settings), Object.values(settings)]);
   } catch (error) {
     done(error as Error);
     return;

@@ -14,10 +14,10 @@ export class CuttingProxy {
     this.#server = createServer((client) => this.#join(client, connectTo(target)));
   }
 
-  /** Answers the proxy and how to connect through it. */
-  static async start(target: ClientConfig): Promise<{ proxy: CuttingProxy; connection: ClientConfig }> {
+  /** Answers the proxy and how to connect through it; 0 takes a free port. */
+  static async start(target: ClientConfig, at = 0): Promise<{ proxy: CuttingProxy; connection: ClientConfig }> {
     const proxy = new CuttingProxy(target);
-    await new Promise<void>((resolve) => proxy.#server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => proxy.#server.listen(at, '127.0.0.1', resolve));
     const { port } = proxy.#server.address() as AddressInfo;
     return { proxy, connection: { ...target, host: '127.0.0.1', port } };
   }
