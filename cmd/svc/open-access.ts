@@ -22,7 +22,7 @@ export interface AccessSurroundings {
 
 /** Access management on the database of the options, begun. Throws OperatorError. */
 export async function openAccess(options: Options, { database, log, teardown, client, roles, isSubject }: AccessSurroundings): Promise<AccessService> {
-  const keys = await openSecrets(database, options);
+  const keys = await openSecrets(database, options, log);
   if (keys.isEmpty) log.warn({ file: keys.file?.path }, 'no key for secrets: access keys and private tokens cannot be used here until the key of this database is in this file, or in svc.security.key');
   const access = new AccessService({
     database,

@@ -64,6 +64,18 @@ test('a step takes its time, whatever limit the user has', async () => {
   await hurried.close();
 });
 
+test('a step lets go of its locks where its process is frozen or gone in the middle of it', async () => {
+  let limit: unknown;
+  const asking: Migration = {
+    name: '0003_asking',
+    up: async (db) => {
+      limit = (await sql`SHOW idle_in_transaction_session_timeout`.execute(db)).rows;
+    },
+  };
+  await migrate(first(), 'frozen', [built, raw, asking]);
+  expect(limit).toEqual([{ idle_in_transaction_session_timeout: '10s' }]);
+});
+
 test('schemas do not know of each other', async () => {
   expect(await migrate(first(), 'cellar', [built])).toEqual(['0001_books']);
 });
@@ -85,6 +97,16 @@ test('a user without the right to create schemas may use one made for it', async
   await first().pool.query(`CREATE ROLE ${user}; CREATE SCHEMA granted AUTHORIZATION ${user}`);
   const pool = await Database.connect({ connection: { ...home.connection, options: `-c role=${user}` }, log: silentLog });
   expect(await migrate(pool, 'granted', [built])).toEqual(['0001_books']);
+  await pool.close();
+  await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
+});
+
+test('a user without the right to create tables may start where nothing is pending', async () => {
+  const user = `${home.name}_reader`;
+  await migrate(first(), 'done', [built]);
+  await first().pool.query(`CREATE ROLE ${user}; GRANT USAGE ON SCHEMA done TO ${user}; ALTER TABLE done.migration OWNER TO ${user}; ALTER TABLE done.book OWNER TO ${user}`);
+  const pool = await Database.connect({ connection: { ...home.connection, options: `-c role=${user}` }, log: silentLog });
+  expect(await migrate(pool, 'done', [built])).toEqual([]);
   await pool.close();
   await first().pool.query(`DROP OWNED BY ${user} CASCADE; DROP ROLE ${user}`);
 });

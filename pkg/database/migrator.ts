@@ -7,6 +7,8 @@ import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps 
 const LOCK_WAIT_MS = 10 * 60_000;
 /** For a table's lock, at a time: behind a statement that waits to change a table everybody else waits too. */
 export const TABLE_LOCK_WAIT_MS = 200;
+/** Of a process between two statements of a step, which does next to nothing there: one that is frozen or gone lets go of its locks. */
+const IDLE_LIMIT_MS = 10_000;
 const SHORTEST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
@@ -26,7 +28,7 @@ export async function migrate(database: Database, schema: string, migrations: re
   const done: string[] = [];
   try {
     for (;;) {
-      const name = await withLockRetries(() => kysely.transaction().execute((transaction) => runNext(transaction, steps)));
+      const name = await withLockRetries(() => kysely.transaction().execute((transaction) => runAlone(transaction, steps)));
       if (name === undefined) return done;
       done.push(name);
     }
@@ -76,6 +78,13 @@ function isLockTimeout(error: unknown): boolean {
   return ((error instanceof DatabaseError ? cause : error) as { code?: string } | undefined)?.code === '55P03';
 }
 
+/** In a transaction of its own, which ends with whoever began it. */
+async function runAlone(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
+  await sql`SELECT set_config('idle_in_transaction_session_timeout', ${String(IDLE_LIMIT_MS)}, true), set_config('tcp_keepalives_idle', '30', true),
+    set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)`.execute(transaction);
+  return runNext(transaction, steps);
+}
+
 async function runNext(transaction: Kysely<unknown>, steps: Steps): Promise<string | undefined> {
   const { schema } = steps;
   await lockSchema(transaction, schema);
@@ -102,24 +111,24 @@ async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise
   await sql`SELECT set_config('lock_timeout', ${String(TABLE_LOCK_WAIT_MS)}, true)`.execute(transaction);
 }
 
-/** Asks before creating: a user without the right to create schemas may work in one made for it. */
+/** Asks before creating: a user without the right to create schemas, or tables, may work with those made for it. */
 async function openMigrationTable(transaction: Kysely<unknown>, schema: string): Promise<Kysely<MigrationTables>> {
   const { rows } = await sql`SELECT 1 FROM pg_namespace WHERE nspname = ${schema}`.execute(transaction);
   if (rows.length === 0) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
+  const { rows: columns } = await sql<{ name: string }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = ${schema}::regnamespace AND c.relname = 'migration'`.execute(transaction);
+  if (columns.length === 0) await createMigrationTable(transaction, schema);
+  // An earlier version made it.
+  else if (columns.every(({ name }) => name !== 'beside')) await transaction.schema.withSchema(schema).alterTable('migration').addColumn('beside', 'text').execute();
+  return transaction.withSchema(schema).withTables<MigrationTables>();
+}
+
+async function createMigrationTable(transaction: Kysely<unknown>, schema: string): Promise<void> {
   await transaction.schema
     .withSchema(schema)
     .createTable('migration')
-    .ifNotExists()
     .addColumn('name', 'text', (column) => column.primaryKey())
     .addColumn('applied', 'timestamptz', (column) => column.notNull().defaultTo(sql`now()`))
     .addColumn('beside', 'text')
     .execute();
-  await addBeside(transaction, schema);
-  return transaction.withSchema(schema).withTables<MigrationTables>();
-}
-
-/** To a table that an earlier version made; asks first, as whoever adds waits for whoever reads. */
-async function addBeside(transaction: Kysely<unknown>, schema: string): Promise<void> {
-  const { rows } = await sql`SELECT 1 FROM information_schema.columns WHERE table_schema = ${schema} AND table_name = 'migration' AND column_name = 'beside'`.execute(transaction);
-  if (rows.length === 0) await transaction.schema.withSchema(schema).alterTable('migration').addColumn('beside', 'text').execute();
 }

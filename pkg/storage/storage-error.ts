@@ -27,6 +27,8 @@ export type StorageErrorCode =
   | 'Timeout'
   /** The database does not answer. */
   | 'Unavailable'
+  /** Somebody else uses a table that is to be changed; the message says so. */
+  | 'TableInUse'
   /** What computes the keys of a model does not; the message says why. */
   | 'KeysUnavailable';
 

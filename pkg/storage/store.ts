@@ -154,9 +154,12 @@ export interface Store {
    */
   readonly rewound: Promise<void>;
 
-  /** Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. */
-  ensureModel(model: StoredModel): Promise<void>;
-  /** Removes a model with all its objects, at once and without events; idempotent. */
+  /**
+   * Makes the place for a model's objects, or adapts its indexes; idempotent, safe from several replicas at once. Indexes change when nobody reads the
+   * objects in a long transaction, as a backup does: StorageError TableInUse after `patience` (milliseconds, default 10 000), with nothing changed.
+   */
+  ensureModel(model: StoredModel, patience?: number): Promise<void>;
+  /** Removes a model with all its objects, at once and without events; idempotent. What it took in the database may go later. */
   dropModel(resource: GroupResource): Promise<void>;
   /** Of every declared index; empty for a model without. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;

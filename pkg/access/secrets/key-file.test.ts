@@ -129,6 +129,18 @@ describe('a ring of a file', () => {
     expect(ring.primary.id).toBe(keys[1]!.id);
   });
 
+  test('reads a file again that was refused, and says why it was, once', () => {
+    write(keys[0]!.reveal());
+    const told: unknown[] = [];
+    const tell = (details: object): unknown => told.push(details);
+    const ring = new KeyRing(file.read()!, file, { info: tell, warn: tell, error: tell });
+    write(keys.map((key) => key.reveal()).join('\n'), 0o644);
+    expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([false, false, 1]);
+    chmodSync(file.path, 0o600);
+    expect([ring.refresh(), ring.refresh(), ring.keys.length]).toEqual([true, false, 2]);
+    expect(told).toEqual([{ reason: expect.stringMatching(/is open to others \(mode 0644\)/) }]);
+  });
+
   test('seals nothing without a key, and does when the file is there', () => {
     const ring = new KeyRing([], file);
     expect(() => ring.primary).toThrow(SecretKeyError);

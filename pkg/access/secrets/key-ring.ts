@@ -1,21 +1,25 @@
+import type { Log } from '#pkg/database/index';
 import type { KeyFile } from './key-file.ts';
 import { SecretKeyError } from './secret-error.ts';
 import type { SecretKey } from './secret-key.ts';
 
 /**
  * The keys there are: the first, the primary, seals; all open. With a file it follows the file: a replaced one is read where it matters, without a
- * restart. What cannot be read then changes nothing.
+ * restart. What cannot be read then changes nothing, and is read again when it matters next; the log says why, once for each reason.
  */
 export class KeyRing {
   /** Absent where the keys were given by an option. */
   readonly file: KeyFile | undefined;
   #held: readonly SecretKey[];
+  readonly #log: Log | undefined;
   #version: string | undefined;
+  #refusal: string | undefined;
 
   /** Without a key nothing opens, and nothing is sealed, until the file is there. */
-  constructor(keys: readonly SecretKey[], file?: KeyFile) {
+  constructor(keys: readonly SecretKey[], file?: KeyFile, log?: Log) {
     this.#held = keys;
     this.file = file;
+    this.#log = log;
   }
 
   get isEmpty(): boolean {
@@ -43,14 +47,21 @@ export class KeyRing {
     try {
       const version = this.file?.version();
       if (version === undefined || version === this.#version) return false;
-      this.#version = version;
       const held = this.file?.read() ?? [];
       if (held.length > 0) this.#held = held;
-    } catch {
-      // Whoever spoilt it is told by the next start; until then the keys that were good are.
+      this.#version = version;
+      this.#refusal = undefined;
+    } catch (error) {
+      this.#tell(error);
       return false;
     }
     return this.#ids() !== before;
+  }
+
+  #tell(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (reason !== this.#refusal) this.#log?.warn({ reason }, 'the key file was changed and cannot be used; the keys of before go on');
+    this.#refusal = reason;
   }
 
   #ids(): string {

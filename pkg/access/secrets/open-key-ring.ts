@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Log } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
 import { checkRing, hasKeys } from './key-checks.ts';
 import { KeyFile } from './key-file.ts';
@@ -15,6 +16,8 @@ export interface KeyOptions {
   keyFile?: string | undefined;
   /** Where `secret-key` is, and is made at the first start, if neither is given. */
   dataDir: string;
+  /** Hears of a file that is replaced later and cannot be used. */
+  log?: Log;
 }
 
 /**
@@ -33,7 +36,7 @@ export function openKeyRing(database: AccessDatabase, options: KeyOptions): Prom
 }
 
 /** Undefined where no key was given and none is in the data folder. */
-function readRing({ keys, keyFile, dataDir }: KeyOptions): KeyRing | undefined {
+function readRing({ keys, keyFile, dataDir, log }: KeyOptions): KeyRing | undefined {
   if (keys !== undefined) {
     if (keyFile !== undefined) throw new SecretKeyError('svc.security.key and svc.security.key-file are both set; leave one of them empty.');
     return new KeyRing(parseKeys(keys));
@@ -41,15 +44,15 @@ function readRing({ keys, keyFile, dataDir }: KeyOptions): KeyRing | undefined {
   const file = new KeyFile(keyFile ?? defaultFile(dataDir));
   const held = file.read();
   if (held === undefined && keyFile !== undefined) throw new SecretKeyError(`There is no key file ${keyFile}; make one with: openssl rand -hex 32`);
-  return held === undefined ? undefined : new KeyRing(held, file);
+  return held === undefined ? undefined : new KeyRing(held, file, log);
 }
 
-function makeRing({ dataDir }: KeyOptions, isUsedDatabase: boolean): KeyRing {
+function makeRing({ dataDir, log }: KeyOptions, isUsedDatabase: boolean): KeyRing {
   const file = new KeyFile(defaultFile(dataDir));
   // Another key would make secrets that those who have the first cannot read.
-  if (isUsedDatabase) return new KeyRing([], file);
+  if (isUsedDatabase) return new KeyRing([], file, log);
   file.create();
-  return new KeyRing(file.read() ?? [], file);
+  return new KeyRing(file.read() ?? [], file, log);
 }
 
 function parseKeys(text: string): SecretKey[] {

@@ -35,13 +35,13 @@ export class IndexWatch {
     if (isPending(definition) && !this.queue.has(name)) this.queue.add(name);
   }
 
-  /** What was being built, or could not be, when the server stopped is begun again. */
-  async resume(): Promise<void> {
+  /** What was being built, or could not be, when the server stopped is begun again. `patience`: of `ensureModel`. */
+  async resume(patience?: number): Promise<void> {
     const { store, catalog, log } = this.options;
     for (const { definition } of catalog.all()) {
       if (!isEstablished(definition) || isTerminating(definition) || conditionOf(definition, 'IndexesReady')?.status === 'True') continue;
       try {
-        await store.ensureModel(modelFromDefinition(definition));
+        await store.ensureModel(modelFromDefinition(definition), patience);
         this.queue.add(definition.metadata.name);
       } catch (error) {
         log.error({ err: error, definition: definition.metadata.name }, 'the indexes of a definition cannot be made');

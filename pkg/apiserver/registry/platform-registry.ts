@@ -24,6 +24,9 @@ import type { ModelRegistry, RegisteredModel, ServedResource } from './served-re
 import type { Strategy } from './strategy.ts';
 import { systemWrite } from './write-context.ts';
 
+/** For tables that a start has to change while somebody uses them. Milliseconds. */
+const startPatience = 120_000;
+
 export interface PlatformRegistryOptions {
   store: Store;
   log: Logger;
@@ -125,7 +128,7 @@ export class PlatformRegistry implements ModelRegistry {
   }
 
   async start(): Promise<void> {
-    for (const model of this.builtins) await this.store.ensureModel(model);
+    for (const model of this.builtins) await this.store.ensureModel(model, startPatience);
     await this.follow(groupResource(namespaceModel), {
       load: ({ name, body }) => this.namespaces.put(name, body),
       change: (change) => this.namespaces.apply(change),
@@ -143,7 +146,7 @@ export class PlatformRegistry implements ModelRegistry {
     for (const name of lastingNamespaces) await this.ensureNamespace(name);
     await ensureBootstrapRoles({ storageOf: (model) => this.table.get(groupResource(model))!.find(model.storageVersion)!.storage, signal: this.abort.signal });
     await this.catchUp();
-    await this.indexWatch.resume();
+    await this.indexWatch.resume(startPatience);
     this.isReady = true;
   }
 

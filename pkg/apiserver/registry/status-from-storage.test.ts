@@ -20,6 +20,7 @@ describe('statusFromStorage', () => {
     ['Overloaded', 429, 'TooManyRequests', 'internal words'],
     ['Timeout', 504, 'Timeout', 'the request did not complete within the time allowed'],
     ['Unavailable', 503, 'ServiceUnavailable', 'the database does not answer at present'],
+    ['TableInUse', 503, 'ServiceUnavailable', 'internal words'],
     ['KeysUnavailable', 503, 'ServiceUnavailable', 'internal words'],
   ])('%s is %i', (code, status, reason, message) => {
     const error = statusFromStorage(new StorageError(code, 'internal words', { index: 'spec.slug' }), subject);

@@ -57,6 +57,7 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
       return causedBy(error, newTimeout('the request did not complete within the time allowed'));
     case 'Unavailable':
       return causedBy(error, newServiceUnavailable('the database does not answer at present'));
+    case 'TableInUse':
     case 'KeysUnavailable':
       return causedBy(error, newServiceUnavailable(error.message));
     default:

@@ -3,7 +3,7 @@ import type { Pool } from 'pg';
 import type { Database, Log } from '#pkg/database/index';
 import { extractIndexKeys, formatGroupResource, isComputedIndex, type ApiObject, type GroupResource, type IndexKey } from '#pkg/apimachinery/index';
 import { arrayLiteral, revisionLock, toSqlValue } from './batch-statement.ts';
-import { isStaleTable, violatedConstraint } from './database-failure.ts';
+import { classifyFailure, isStaleTable, violatedConstraint } from './database-failure.ts';
 import type { KeyComputer } from './key-computer.ts';
 import { indexOwners, tablesWithoutOwners } from './owner-indexer.ts';
 import { SessionLock } from './session-lock.ts';
@@ -29,6 +29,7 @@ export class IndexBuilder {
   readonly #log: Log;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
+  #isSweepTold = false;
 
   constructor(options: { database: Database; pool: Pool; definer: TableDefiner; catalog: TableCatalog; computer: KeyComputer; log: Log }) {
     this.#database = options.database;
@@ -52,6 +53,11 @@ export class IndexBuilder {
   /** The same for the owners of objects in tables that an earlier release made. */
   startOwners(): void {
     this.#begin('the owners of objects', () => this.#ownersRound());
+  }
+
+  /** The same for the tables of models that are gone: they go when nobody reads them any more. */
+  startSweep(): void {
+    this.#begin('the tables of dropped models', () => this.#sweepRound());
   }
 
   #begin(key: string, round: () => Promise<boolean>): void {
@@ -121,6 +127,20 @@ export class IndexBuilder {
       return isDone;
     } finally {
       await lock.release();
+    }
+  }
+
+  /** What PostgreSQL refuses, as for a table of another owner, is the next start's to try again. */
+  async #sweepRound(): Promise<boolean> {
+    try {
+      const left = await this.#definer.sweep(this.#stopping.signal);
+      if (left > 0 && !this.#isSweepTold) this.#log.info({ tables: left }, 'tables of deleted definitions are still being read, by a backup perhaps; they go when that is over');
+      this.#isSweepTold = left > 0;
+      return left === 0;
+    } catch (error) {
+      if (classifyFailure(error) !== 'refused') throw error;
+      this.#log.warn({ err: error }, 'a table of a deleted definition cannot be dropped');
+      return true;
     }
   }
 

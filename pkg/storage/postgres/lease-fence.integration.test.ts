@@ -60,6 +60,11 @@ async function waitsForLock(pid: number): Promise<void> {
   }
 }
 
+async function anyWaits(): Promise<void> {
+  const waiting = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  while ((await databases[0]!.pool.query(waiting)).rowCount === 0) await delay(5);
+}
+
 const passOn = (name: string): Promise<unknown> =>
   client.query(`UPDATE ${leaseTable} SET body = jsonb_set(body::jsonb, '{spec,leaseTransitions}', '1')::text WHERE name = $1`, [name]);
 
@@ -134,6 +139,37 @@ test('leases that were made before fences were fence after the migration', async
   await stores[0]!.write(leaseOf('early', { holderIdentity: 'me' }));
   await stores[0]!.write(createOf(model, sampleObject('early')), { fence: held('early') });
   await expect(stores[0]!.write(createOf(model, sampleObject('early-lost')), { fence: held('early', 1) })).rejects.toMatchObject({ code: 'FenceLost' });
+});
+
+test.each(['repeatable read', 'serializable'])('a write sees what was committed before it won the revision lock where the database says %s', async (isolation) => {
+  await client.query(`ALTER DATABASE ${testDatabase.name} SET default_transaction_isolation = '${isolation}'`);
+  const database = await Database.connect({ connection: testDatabase.connection, log: silentLog });
+  const store = await PostgresStore.open({ database, log: silentLog });
+  const name = `strict-${isolation.replace(' ', '-')}`;
+  const reshaped = sampleModel(name);
+  await store.ensureModel(reshaped);
+  await store.write(leaseOf(name, { holderIdentity: 'me' }));
+  await store.write(createOf(model, sampleObject(`${name}-before`)), { fence: held(name) });
+  await client.query('BEGIN');
+  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+  const fenced = store.write(createOf(model, sampleObject(name)), { fence: held(name) });
+  const outcome = fenced.then(() => 'written', (error: unknown) => error);
+  await anyWaits();
+  await passOn(name);
+  await client.query('COMMIT');
+  expect(await outcome).toMatchObject({ code: 'FenceLost' });
+
+  await client.query('BEGIN');
+  await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
+  const stale = store.write(createOf(reshaped, sampleObject(name))).then(() => 'written', (error: unknown) => error);
+  await anyWaits();
+  await client.query('DELETE FROM platform.models WHERE resource = $1', [name]);
+  await client.query('COMMIT');
+  expect(await stale).toMatchObject({ code: 'ModelNotFound' });
+
+  await store.close();
+  await database.close();
+  await client.query(`ALTER DATABASE ${testDatabase.name} RESET default_transaction_isolation`);
 });
 
 const rounds = 300;

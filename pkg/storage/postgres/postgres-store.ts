@@ -106,11 +106,11 @@ export class PostgresStore implements Store {
     const store = new PostgresStore(options);
     try {
       await checkEpoch({ pool: store.#admin, log: options.log, ownsFiles: options.ownsFiles === true });
-      await store.#definer.sweep();
       await store.#notifications.start();
       await store.changes.start();
       store.#builder.startLog();
       store.#builder.startOwners();
+      store.#builder.startSweep();
       return store;
     } catch (error) {
       await store.close();
@@ -150,14 +150,16 @@ export class PostgresStore implements Store {
     return this.changes.rewound;
   }
 
-  async ensureModel(model: StoredModel): Promise<void> {
-    const unfinished = await translated(this.#definer.ensure(model));
+  async ensureModel(model: StoredModel, patience?: number): Promise<void> {
+    const unfinished = await translated(this.#definer.ensure(model, patience));
     if (unfinished) this.#builder.start({ group: model.group, resource: model.names.plural });
   }
 
   async dropModel(resource: GroupResource): Promise<void> {
-    const id = await translated(this.#definer.drop(resource));
-    if (id !== undefined) this.#counter.forget(id);
+    const dropped = await translated(this.#definer.drop(resource));
+    if (dropped === undefined) return;
+    this.#counter.forget(dropped.id);
+    if (!dropped.isTableGone) this.#builder.startSweep();
   }
 
   async indexStates(resource: GroupResource): Promise<IndexState[]> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { isComputedIndex, type GroupResource } from '#pkg/apimachinery/index';
+import { StorageError } from '../storage-error.ts';
 import type { StoredModel } from '../store.ts';
 import { revisionLock } from './batch-statement.ts';
 import { isLockTimeout } from './database-failure.ts';
@@ -14,12 +15,16 @@ import { indexName, sqlType, tableName, type Column, type Table } from './table.
 const definitionLock = 818;
 /** Milliseconds. Behind a statement that waits to change a table everybody else waits too: it gives up soon, and tries again. */
 const lockWait = 200;
-/** Longer than a list may hold its snapshot. Milliseconds. */
-const patience = 120_000;
+/** Shorter than a request may take, with others that wait for the same lock. Milliseconds. */
+const defaultPatience = 10_000;
+const shortestPause = 200;
+const longestPause = 2_000;
 /** Whoever is frozen in the middle of a change lets go of its locks before the writers behind them give up. Milliseconds. */
 const begin = 'BEGIN; SET LOCAL lock_timeout = 5000; SET LOCAL idle_in_transaction_session_timeout = 5000';
 /** Without it new entries gather in a list that every search reads through: a label would be slow to find after a burst of writes. */
 const ginOptions = 'WITH (fastupdate = off)';
+
+const tableInUse = 'the table of this model cannot be changed at present: a long transaction uses it, of a backup or a dump perhaps; try again when that is over';
 
 /** Makes, adapts and drops the tables of models. Every change a writer must know of raises the shape under the revision lock. */
 export class TableDefiner {
@@ -31,10 +36,10 @@ export class TableDefiner {
     this.#catalog = catalog;
   }
 
-  /** Answers whether there are indexes to build or to drop. */
-  async ensure(model: StoredModel): Promise<boolean> {
+  /** Answers whether there are indexes to build or to drop. StorageError TableInUse where a table cannot be changed within `patience`. */
+  async ensure(model: StoredModel, patience = defaultPatience): Promise<boolean> {
     const resource = { group: model.group, resource: model.names.plural };
-    const unfinished = await withLockRetries(() =>
+    const unfinished = await withLockRetries(patience, () =>
       this.#inTransaction(async (client) => {
         const { rows } = await client.query<ModelRow>(selectModel, [resource.group, resource.resource]);
         return rows[0] === undefined ? this.#create(client, model) : this.#adapt(client, rows[0], model);
@@ -44,8 +49,8 @@ export class TableDefiner {
     return unfinished;
   }
 
-  /** Answers the number of the table that was dropped. The model is gone at once; its table, when the last list has been read. */
-  async drop(resource: GroupResource): Promise<number | undefined> {
+  /** Answers the number of the model's table, if there was one. The model is gone at once; a table that is being read waits for `sweep`. */
+  async drop(resource: GroupResource): Promise<{ id: number; isTableGone: boolean } | undefined> {
     const id = await this.#inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
       const { rows } = await client.query<{ id: number }>('DELETE FROM platform.models WHERE api_group = $1 AND resource = $2 RETURNING id', [resource.group, resource.resource]);
@@ -57,27 +62,37 @@ export class TableDefiner {
       return rows[0].id;
     });
     this.#catalog.forget(resource);
-    if (id !== undefined) await this.#dropTable({ id });
-    return id;
+    return id === undefined ? undefined : { id, isTableGone: await this.#dropTable({ id }) };
   }
 
-  /** Drops the tables that a process which died between the two steps of `drop` left behind. */
-  async sweep(): Promise<void> {
+  /** Drops the tables without a model, of those that were read then or whose process died. Answers how many are still being read. */
+  async sweep(signal: AbortSignal): Promise<number> {
     const { rows } = await this.#pool.query<{ id: number }>(
       `SELECT substr(relname, 3)::int AS id FROM pg_class WHERE relnamespace = 'platform'::regnamespace AND relkind = 'r' AND relname ~ '^m_[0-9]+$'
          AND NOT EXISTS (SELECT FROM platform.models WHERE models.id = substr(relname, 3)::int)`,
     );
-    for (const table of rows) await this.#dropTable(table);
+    let left = 0;
+    for (const table of rows) {
+      signal.throwIfAborted();
+      if (!(await this.#dropTable(table))) left += 1;
+    }
+    return left;
   }
 
-  /** Readers hold their tables for a minute at most; nobody waits behind us while we wait for them. */
-  async #dropTable(table: Pick<Table, 'id'>): Promise<void> {
-    await withLockRetries(() =>
-      this.#inTransaction(async (client) => {
+  /** False where it is being read. A model may have been made with this number since it was found to be nobody's. */
+  async #dropTable(table: Pick<Table, 'id'>): Promise<boolean> {
+    try {
+      await this.#inTransaction(async (client) => {
+        const { rows } = await client.query('SELECT FROM platform.models WHERE id = $1', [table.id]);
+        if (rows.length > 0) return;
         await client.query(`SET LOCAL lock_timeout = ${lockWait}`);
         await client.query(`DROP TABLE IF EXISTS ${tableName(table)}`);
-      }),
-    );
+      });
+      return true;
+    } catch (error) {
+      if (isLockTimeout(error)) return false;
+      throw error;
+    }
   }
 
   /** Changes what is known of a model's columns; the row is gone if the model was dropped meanwhile. */
@@ -153,14 +168,15 @@ export class TableDefiner {
   }
 }
 
-async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
+async function withLockRetries<T>(patience: number, work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + patience;
-  for (;;) {
+  for (let pause = shortestPause; ; pause = Math.min(pause * 2, longestPause)) {
     try {
       return await work();
     } catch (error) {
-      if (!isLockTimeout(error) || performance.now() > deadline) throw error;
-      await delay(lockWait);
+      if (!isLockTimeout(error)) throw error;
+      if (performance.now() + pause > deadline) throw new StorageError('TableInUse', tableInUse, { cause: error });
+      await delay(pause);
     }
   }
 }

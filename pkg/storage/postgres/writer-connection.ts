@@ -8,8 +8,15 @@ const maxPrepared = 128;
 const answerTime = 15_000;
 /** How long a statement's plan is used: it rests on how large its tables were when it was made, and they may grow fast. Milliseconds. */
 const planAge = 5000;
-/** One plan for all calls of a statement, made at the first: they are alike, whatever their values. */
-const settings = ['SET jit = off', 'SET plan_cache_mode = force_generic_plan', 'SET statement_timeout = 10000', 'SET lock_timeout = 5000', 'SET idle_in_transaction_session_timeout = 10000'];
+/** One plan for all calls of a statement, made at the first: they are alike, whatever their values. What was committed before the lock was won is to be seen, whatever the default. */
+const settings = [
+  'SET jit = off',
+  'SET plan_cache_mode = force_generic_plan',
+  'SET statement_timeout = 10000',
+  'SET lock_timeout = 5000',
+  'SET idle_in_transaction_session_timeout = 10000',
+  "SET default_transaction_isolation = 'read committed'",
+];
 
 /** Names one session of the server for good: a process id alone is used again. */
 export interface Session {
