@@ -1,12 +1,13 @@
 /**
  * Executes the documentation: every ```sh block of README.md and docs/, file by file, each file against a server of its own.
  * `node hack/verify-docs.mjs [file ...]`; the convention is in hack/docs/markdown-blocks.mjs. Needs `npm run build` before it.
- * Where a page says http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as $BASE too. What must hold wherever
+ * The ports of the server that a reader runs beside it are held. Where a page says http://127.0.0.1:8090 (or 8091, or https and 8443 or 8444), the test's server is asked; blocks see its address as $BASE too. What must hold wherever
  * controllers run is executed twice: in one process, and with API and controllers in processes of their own.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { holdPorts } from './docs/hold-ports.mjs';
 import { shellBlocks } from './docs/markdown-blocks.mjs';
 import { matchesOutput } from './docs/matches-output.mjs';
 import { runBlocks } from './docs/run-blocks.mjs';
@@ -15,6 +16,9 @@ import { startServer, withoutOptions } from './docs/start-server.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const named = process.argv.slice(2).map((file) => resolve(file));
 const files = named.length > 0 ? named : [join(root, 'README.md'), ...listMarkdown(join(root, 'docs'))].filter((file) => existsSync(file));
+
+/** Of `npm start`. */
+const readersPorts = [8090, 8091, 8443, 8444];
 
 /** Pages that are executed in separate processes, too. */
 const inBothWays = new Set(['docs/plugins.md']);
@@ -42,6 +46,7 @@ function listMarkdown(folder) {
 /** Undefined where every block ran and printed what it should. */
 async function problemOf(blocks, inParts) {
   const server = await startServer(root, { inParts });
+  const release = await holdPorts(readersPorts);
   try {
     const addresses = { 'http:8090': server.url, 'http:8091': server.accessUrl, 'https:8443': server.tlsUrl, 'https:8444': server.accessTlsUrl };
     const ours = (url, scheme, port) => addresses[`${scheme}:${port}`] ?? url;
@@ -52,6 +57,7 @@ async function problemOf(blocks, inParts) {
     if (wrong !== -1) return `${blocks[wrong].line}: the block printed something else:\n${outputs[wrong]}`;
     return undefined;
   } finally {
+    await release();
     await server.stop();
   }
 }

@@ -14,6 +14,14 @@ test('0 is no limit', () => {
   expect(optionsOf(...off).maxInFlight).toEqual({ maxWaitMs: 1000 });
 });
 
+test('browsers are told to come by https alone where it is asked for, with a certificate of the operator', () => {
+  const own = '--svc.tls.cert-file=/x';
+  expect(optionsOf(own).strictTransportDays).toBeUndefined();
+  expect(optionsOf('--svc.http.hsts-days=7').strictTransportDays).toBeUndefined();
+  expect(optionsOf(own, '--svc.http.hsts-days=7').strictTransportDays).toBe(7);
+  expect(optionsOf(own, '--svc.http.hsts-days=0').strictTransportDays).toBe(0);
+});
+
 test('a connection on which an answer is awaited is not taken for a stalled one', () => {
   expect(optionsOf('--svc.api.request-timeout=10m').limits?.stallTimeoutMs).toBe(1_200_000);
 });

@@ -6,13 +6,14 @@ const STALL_TIMEOUT_MS = 120_000;
 /** How the platform's listener behaves. */
 export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { stallTimeoutMs: number } } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
+  // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be held to it.
+  const strictTransportDays = options['svc.tls.cert-file'] === undefined ? undefined : options['svc.http.hsts-days'];
   return {
     host: options['svc.server.host'],
     port: options['svc.server.port'],
     requestTimeoutMs,
     slowRequestMs: options['svc.log.slow-request'],
-    // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be held to it.
-    strictTransportDays: options['svc.tls.cert-file'] === undefined ? 0 : options['svc.http.hsts-days'],
+    ...(strictTransportDays === undefined ? {} : { strictTransportDays }),
     allowedOrigins: options['svc.http.cors.allowed-origins'],
     limits: {
       connections: options['svc.http.max-connections'],

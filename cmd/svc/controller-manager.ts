@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { newUnknownPath, type Client } from '#pkg/apimachinery/index';
 import { namespaceModel, pluginsGroup, pluginUser, systemNamespace } from '#pkg/apis/index';
-import { RestClient } from '#pkg/client/index';
+import { RestClient, type ConnectOptions } from '#pkg/client/index';
 import {
   BearerAuthenticator,
   chain,
@@ -34,7 +34,7 @@ import { runUntilSignal, type Running } from './run-until-signal.ts';
 import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
-import { platformClient } from './platform-client.ts';
+import { platformServer } from './platform-server.ts';
 import { readTokenFile } from './read-token-file.ts';
 import { svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
@@ -54,18 +54,18 @@ async function startControllerManager(options: Options, { token, environment, lo
   try {
     const metrics = new Registry();
     showProcess(metrics, 'controller-manager');
-    const url = options['svc.controllers.api-url'];
-    const client = platformClient(options, 'svc.controllers.api-url', { token, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
+    const platform = { ...platformServer(options, 'svc.controllers'), token };
+    const client = RestClient.connect({ ...platform, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
     teardown.add('client', async () => client.close());
     const hosted: EndpointGroup[] = [];
     const address = await listen(options, { client, token, metrics, log, teardown, hosted });
     const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
     const hostUrl = pluginHostUrl(options, address.port);
-    const plugins = pluginHost(options, { client, clientOf: pluginClients(url, { token, log, teardown }), metrics, url: hostUrl, environment, log });
+    const plugins = pluginHost(options, { client, clientOf: pluginClients(platform, { log, teardown }), metrics, url: hostUrl, environment, log });
     hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
     const controllers = startControllers({ client, log, others: [plugins.controller], metrics: new ControllerMetrics(metrics), stopTimeoutMs });
     teardown.add('controllers', () => controllers.stop());
-    log.info({ api: url, port: address.port }, 'ready');
+    log.info({ api: platform.url, port: address.port }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
@@ -74,9 +74,9 @@ async function startControllerManager(options: Options, { token, environment, lo
 }
 
 /** The API as each plugin's own user, by the right to impersonate it. */
-function pluginClients(url: string, { token, log, teardown }: { token: string; log: Logger; teardown: Teardown }): (plugin: string) => Client {
+function pluginClients(platform: ConnectOptions, { log, teardown }: { log: Logger; teardown: Teardown }): (plugin: string) => Client {
   const clients = new PluginClients((plugin) =>
-    RestClient.connect({ url, token, actAs: { user: pluginUser(plugin), groups: [pluginsGroup] }, warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned') }),
+    RestClient.connect({ ...platform, actAs: { user: pluginUser(plugin), groups: [pluginsGroup] }, warn: (text) => log.debug({ plugin, warning: text }, 'a plugin was warned') }),
   );
   teardown.add('the clients of plugins', async () => clients.close());
   return clients.of;

@@ -16,10 +16,12 @@ interface Surroundings<Observer> {
   observer?: Observer;
   /** Shown in pg_stat_activity; `svc` by default. */
   applicationName?: string;
+  /** For a server that does not answer yet. Milliseconds; 0 by default. */
+  patienceMs?: number;
 }
 
 /** The database of the options, or an embedded one. */
-export async function openPlatformDatabase(options: Options, { log, teardown, observer, applicationName }: Surroundings<DatabaseObserver>): Promise<Database> {
+export async function openPlatformDatabase(options: Options, { log, teardown, observer, applicationName, patienceMs }: Surroundings<DatabaseObserver>): Promise<Database> {
   const url = options['svc.database.url'];
   const caFile = options['svc.database.ca-file'];
   const opened = await openDatabase({
@@ -34,6 +36,7 @@ export async function openPlatformDatabase(options: Options, { log, teardown, ob
     log,
     ...(observer === undefined ? {} : { observer }),
     ...(applicationName === undefined ? {} : { applicationName }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
   });
   teardown.add('database', () => opened.stop());
   return opened.database;

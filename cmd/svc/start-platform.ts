@@ -57,7 +57,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
   try {
     warnOfShortDelay(options, log);
     const metrics = new PlatformMetrics(log);
-    const database = await openPlatformDatabase(options, { log, teardown, observer: metrics.database });
+    const database = await openPlatformDatabase(options, { log, teardown, patienceMs: options['svc.database.start-timeout'], observer: metrics.database });
     metrics.database.showPools(() => database.poolStates());
     const server = new ApiServer({ svcVersion: svcVersion(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
     const stopServer = (): Promise<void> => server.stop(drainTimes(options));

@@ -112,7 +112,7 @@ describe('svc serve', () => {
 
 describe('the program', () => {
   const cases: { reason: string; args: string[]; stderr: RegExp }[] = [
-    { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x'], stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
+    { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'], stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
     { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
   ];
   test.each(cases)('$reason', async ({ args, stderr }) => {

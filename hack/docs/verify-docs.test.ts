@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 
 interface Block {
@@ -13,6 +15,7 @@ interface Ran {
 const { shellBlocks } = await load<{ shellBlocks: (markdown: string) => Block[] }>('markdown-blocks.mjs');
 const { matchesOutput } = await load<{ matchesOutput: (actual: string, expected: { text: string; isJson: boolean }) => boolean }>('matches-output.mjs');
 const { runBlocks } = await load<{ runBlocks: (blocks: { script: string }[], options: { cwd: string; env: object; timeoutMs?: number }) => Promise<Ran> }>('run-blocks.mjs');
+const { holdPorts } = await load<{ holdPorts: (ports: number[]) => Promise<() => Promise<void>> }>('hold-ports.mjs');
 
 async function load<T>(name: string): Promise<T> {
   return (await import(new URL(name, import.meta.url).href)) as T;
@@ -97,4 +100,21 @@ describe('a session', () => {
   test('does not wait for ever', async () => {
     expect((await runBlocks([{ script: 'sleep 600' }], { ...options, timeoutMs: 200 })).code).toBeNull();
   });
+});
+
+test('ports are held, but for those that are taken, and let go of', async () => {
+  const listen = async (port: number): Promise<Server> => {
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return server;
+  };
+  const [taken, free] = [await listen(0), await listen(0)];
+  const [takenPort, port] = [taken, free].map((server) => (server.address() as AddressInfo).port) as [number, number];
+  await once(free.close(), 'close');
+  const release = await holdPorts([takenPort, port]);
+  await expect(listen(port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await release();
+  await once((await listen(port)).close(), 'close');
+  expect(taken.listening).toBe(true);
+  await once(taken.close(), 'close');
 });

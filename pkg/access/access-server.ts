@@ -52,7 +52,7 @@ export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
   slowRequestMs?: number;
-  /** How long browsers that came by https are to come by nothing else. Default 0: not told. */
+  /** How long browsers that came by https are to come by nothing else; 0 takes it back. Default: not told. */
   strictTransportDays?: number;
 }
 
@@ -101,7 +101,7 @@ export class AccessServer {
   }
 
   serve({ credentials, metricsTokens, principals, operations, throttle, proxies, readyz }: AccessParts): void {
-    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays = 0 } = this.#options;
+    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = this.#options;
     const inFlight = new InFlightLimits({ ...maxInFlight, exemption: ({ path }) => (findEndpointGroup(health, path)?.isOpen === true ? 'everything' : undefined), throwsRefusals: true });
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });

@@ -82,7 +82,7 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits'> {
   slowRequestMs?: number;
   /** Origins whose pages may call the API. Default none. */
   allowedOrigins?: readonly string[];
-  /** How long browsers that came by https are to come by nothing else. Default 0: not told. */
+  /** How long browsers that came by https are to come by nothing else; 0 takes it back. Default: not told. */
   strictTransportDays?: number;
 }
 
@@ -169,7 +169,7 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
     [
       withRequestId(),
       withSecurityHeaders(),
-      withStrictTransport(http.strictTransportDays ?? 0),
+      withStrictTransport(http.strictTransportDays),
       withLogging(log, http.slowRequestMs === undefined ? {} : { slowMs: http.slowRequestMs }),
       withMetrics({ registry: metrics }),
       withStatus(),

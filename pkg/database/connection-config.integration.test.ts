@@ -8,7 +8,7 @@ import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { findBinaries } from './embedded/postgres-binaries.ts';
 import { spawnPostmaster, type Postmaster } from './embedded/postmaster.ts';
 import { silentLog } from './silent-log.ts';
-import { authority, clientCertificate, clientKey, otherAuthority, serverCertificate, serverKey } from './test-certificates.ts';
+import { authority, clientCertificate, clientKey, nextAuthority, nextServerCertificate, otherAuthority, serverCertificate, serverKey } from './test-certificates.ts';
 
 /** Of this test alone: PostgreSQL's port is the same everywhere. */
 const address = '127.0.61.7';
@@ -95,6 +95,47 @@ describe('a connection to PostgreSQL is encrypted', () => {
   });
 });
 
+describe('a connection to PostgreSQL is made with the files as they are then', () => {
+  /** The server's own, before it is asked again. */
+  async function serve(certificate: string): Promise<void> {
+    await writeFile(file('server.crt'), certificate);
+    const operator = await open('?sslmode=require');
+    await operator.pool.query('SELECT pg_reload_conf()');
+    await operator.close();
+  }
+  const connects = async (database: Database): Promise<void> => (await database.newClient()).end();
+
+  test('where the authority of the server becomes another', async () => {
+    await writeFile(file('mounted.crt'), authority);
+    const database = await open(`?sslrootcert=${file('mounted.crt')}`);
+    await serve(nextServerCertificate);
+    // Until the server has read its own.
+    await until(async () => expect(connects(database)).rejects.toThrow(/certificate/));
+    await writeFile(file('mounted.crt'), authority + nextAuthority);
+    await connects(database);
+    await serve(serverCertificate);
+    await until(async () => expect(open(`?sslrootcert=${file('ca.crt')}`).then((other) => other.close())).resolves.toBeUndefined());
+    await connects(database);
+    expect((await database.newPool({ max: 1 }).query('SELECT 1')).rowCount).toBe(1);
+    await database.close();
+  });
+
+  test('or as they were before, while they cannot be used', async () => {
+    for (const name of ['ca', 'client'] as const) await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
+    await writeFile(file('mounted.key'), clientKey);
+    const database = await Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('mounted.ca')}&sslcert=${file('mounted.client')}&sslkey=${file('mounted.key')}`, log: silentLog });
+    await writeFile(file('mounted.key'), serverKey);
+    await writeFile(file('mounted.ca'), '');
+    await connects(database);
+    await rm(file('mounted.ca'));
+    await connects(database);
+    // A pair, and of nobody whom the server lets in.
+    await writeFile(file('mounted.client'), serverCertificate);
+    await expect(connects(database)).rejects.toThrow();
+    await database.close();
+  });
+});
+
 describe('a connection to PostgreSQL is refused', () => {
   test.each([
     ['to who has a certificate of another authority', () => `?sslmode=verify-ca&sslrootcert=${file('other.crt')}`, /self-signed|unable to (verify|get)/],
@@ -122,6 +163,7 @@ describe('a connection to PostgreSQL is refused', () => {
     ['certificates without TLS', '?sslmode=disable&sslrootcert=/x', /nothing checks them/],
     ['a certificate without its key', '?sslmode=require&sslcert=/x', /belong together/],
     ['a file that is not there', '?sslrootcert=/nowhere/ca.crt', /^\/nowhere\/ca\.crt.*ENOENT/],
+    ['a file with no authority, which would be everybody\'s', '?sslrootcert=/dev/null', /^\/dev\/null cannot be used/],
   ])('%s, before anything is sent', async (_reason, query, says) => {
     await expect(open(query)).rejects.toThrow(says);
   });

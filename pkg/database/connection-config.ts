@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
+import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
 import { DatabaseError } from './database-error.ts';
 
@@ -14,7 +15,8 @@ const ownParameters = ['application_name', 'fallback_application_name'];
 /**
  * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full), `sslrootcert`, `sslcert`, `sslkey`.
  * With an authority, of the URL or in `caFile`, and no mode, it is verify-full; with neither there is no TLS. `prefer` and `allow` are refused: whoever is between
- * could choose that there is none; so is every other parameter that asks for protection. The files are read once. Source: https://www.postgresql.org/docs/current/libpq-ssl.html
+ * could choose that there is none; so is every other parameter that asks for protection. The files are read anew at each connection: `ssl` must not be copied.
+ * Source: https://www.postgresql.org/docs/current/libpq-ssl.html
  * Throws DatabaseError, which never repeats the URL.
  */
 export function connectionConfig(url: string, caFile?: string): ClientConfig {
@@ -56,12 +58,40 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files): false | ConnectionO
   if (mode === 'verify-ca' && authority === undefined) throw new DatabaseError('The database url says sslmode=verify-ca, which needs an authority: sslrootcert there, or svc.database.ca-file.');
   // Anybody can have a certificate of a public authority, for some name.
   if (authority === 'system' && mode !== 'verify-full') throw new DatabaseError(`The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`);
-  const own = cert === undefined || key === undefined ? {} : { cert: read(cert), key: read(key) };
-  // `system`: the authorities that Node knows.
-  const ca = authority === undefined || authority === 'system' ? {} : { ca: read(authority) };
-  if (mode === 'verify-full') return { ...ca, ...own };
-  if (authority === undefined) return { ...own, rejectUnauthorized: false };
-  return { ...ca, ...own, checkServerIdentity: () => undefined };
+  const options: ConnectionOptions = mode === 'verify-full' ? {} : authority === undefined ? { rejectUnauthorized: false } : { checkServerIdentity: () => undefined };
+  if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair));
+  // `system`: the authorities that Node knows, as with none; a file without one would be those, too.
+  if (authority !== undefined && authority !== 'system') follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''));
+  return options;
+}
+
+type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
+
+/**
+ * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before stays while they cannot be read or do not
+ * pass the check, half replaced. Throws DatabaseError where they never did.
+ */
+function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown): void {
+  let used = readAll(files, check);
+  const now = (): Texts => {
+    try {
+      used = readAll(files, check);
+    } catch {
+      // The next connection looks again.
+    }
+    return used;
+  };
+  for (const name of Object.keys(files) as (keyof Texts)[]) Object.defineProperty(options, name, { get: () => now()[name], enumerable: true, configurable: true });
+}
+
+function readAll(files: Texts, check: (texts: Texts) => unknown): Texts {
+  const texts: Texts = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, read(file)]));
+  try {
+    check(texts);
+    return texts;
+  } catch (error) {
+    throw new DatabaseError(`${Object.values(files).join(' and ')} cannot be used for the database: not in PEM form, or not the key of the certificate.`, { cause: error });
+  }
 }
 
 function read(file: string): string {

@@ -26,6 +26,7 @@ export class ConnectionLimits {
   /** Taken in beyond the limit; deleted from `silent` when they ask. */
   private readonly beyond = new WeakSet<Socket>();
   private readonly silent = new Set<Socket>();
+  private readonly cut = new WeakSet<Socket>();
   private readonly requests = new WeakMap<Socket, number>();
   private added = 0;
   private refusedByAddress = 0;
@@ -69,9 +70,14 @@ export class ConnectionLimits {
     if (this.open.size <= connections) return 'full';
     this.refusedByCount += 1;
     this.beyond.add(socket);
-    if (this.silent.size >= reservedConnections) this.silent.values().next().value?.destroy();
+    if (this.silent.size >= reservedConnections) this.cutOldest();
     this.silent.add(socket);
     return 'probe';
+  }
+
+  /** Was it closed for one that came later? */
+  hasCut(socket: Socket): boolean {
+    return this.cut.has(socket);
   }
 
   /** For a connection whose TLS handshake is done: to Node it is another socket from here on. */
@@ -97,6 +103,13 @@ export class ConnectionLimits {
     const count = (this.requests.get(socket) ?? 0) + 1;
     this.requests.set(socket, count);
     return count >= requestsPerConnection;
+  }
+
+  private cutOldest(): void {
+    const oldest = this.silent.values().next().value;
+    if (oldest === undefined) return;
+    this.cut.add(oldest);
+    oldest.destroy();
   }
 
   private remove(socket: Socket, address: string): void {

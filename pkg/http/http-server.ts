@@ -166,18 +166,17 @@ export class HttpServer {
       this.greeting.delete(endsOf(socket));
       this.expect(socket);
     });
-    server.on('tlsClientError', (error) => {
-      this.failedHandshakes += 1;
-      this.log.debug({ err: error }, 'a TLS handshake failed');
-    });
+    server.on('tlsClientError', (error) => this.log.debug({ err: error }, 'a TLS handshake failed'));
     return server;
   }
 
-  /** Until its TLS handshake is done. */
+  /** Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. */
   private greet(socket: Socket): void {
     const ends = endsOf(socket);
     this.greeting.set(ends, socket);
-    socket.once('close', () => this.greeting.delete(ends));
+    socket.once('close', () => {
+      if (this.greeting.delete(ends) && !this.isParting && !this.admitted.hasCut(socket)) this.failedHandshakes += 1;
+    });
   }
 
   /** From here on requests may come. */

@@ -29,16 +29,18 @@ export async function makeAuthority(): Promise<KeyPair> {
   return { cert: certificate.toString('pem'), key: await pemOf(keys.privateKey) };
 }
 
-/** A server's certificate, for 90 days, and a new key. `names` are DNS names and addresses. Throws where the authority cannot be used. */
+/** A server's certificate, for 90 days or as long as the authority, and a new key. `names` are DNS names and addresses. Throws where the authority cannot be used. */
 export async function issueCertificate(authority: KeyPair, names: readonly string[]): Promise<KeyPair> {
   const { AuthorityKeyIdentifierExtension, BasicConstraintsExtension, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } = await x509();
   const issuer = new X509Certificate(authority.cert);
+  const { notBefore, notAfter } = validFor(SERVER_DAYS);
   const keys = await newKeys();
   const certificate = await X509CertificateGenerator.create({
     serialNumber: newSerial(),
     subject: 'CN=svc',
     issuer: issuer.subject,
-    ...validFor(SERVER_DAYS),
+    notBefore,
+    notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
     publicKey: keys.publicKey,
     signingKey: await webcrypto.subtle.importKey('pkcs8', derOf(authority.key), algorithm, false, ['sign']),
     signingAlgorithm: algorithm,

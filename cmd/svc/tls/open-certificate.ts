@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -47,9 +47,20 @@ async function openFiles(files: { certFile: string; keyFile: string; log: Logger
 }
 
 /** What clients may know this server by: where it listens, unless that is everywhere. */
-function hostsOf(options: Options): string[] {
+export function hostsOf(options: Options): string[] {
   const hosts = [options['svc.server.tls.host'] ?? options['svc.server.host'], options['svc.access.tls.host'] ?? options['svc.access.host']];
-  return hosts.map((host) => host.toLowerCase()).filter((host) => (isIP(host) === 0 ? /^[a-z0-9.-]+$/.test(host) : host !== '0.0.0.0' && host !== '::'));
+  return hosts.map(certifiedName).filter((host) => (isIP(host) === 0 ? /^[a-z0-9.-]+$/.test(host) : host !== '0.0.0.0' && host !== '::'));
+}
+
+/** As a certificate has it: an address without its zone, and one of IPv4 in IPv4's own form. */
+export function certifiedName(host: string): string {
+  if (!isIPv6(host)) return host.toLowerCase();
+  // As one way of writing of many.
+  const address = new URL(`http://[${host.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(address);
+  if (mapped === null) return address;
+  const [high, low] = [Number.parseInt(mapped[1]!, 16), Number.parseInt(mapped[2]!, 16)];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
 /** Shows the end of the certificate in use, for whoever is to be warned of it. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Options } from '../options/option-table.ts';
 import { urlOf } from '../url-of.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
-import type { OpenedCertificate } from './open-certificate.ts';
+import { certifiedName, type OpenedCertificate } from './open-certificate.ts';
 
 export interface PrepareKubeconfigParts {
   opened: OpenedCertificate;
@@ -33,5 +33,5 @@ export async function prepareKubeconfig(options: Options, { opened: { authority,
 /** A name is in the certificate as it was given; whoever listens everywhere is found at home. */
 function addressFor(host: string, { address }: AddressInfo): string {
   if (address === '0.0.0.0' || address === '::') return '127.0.0.1';
-  return isIP(host) === 0 && host !== 'localhost' ? host : address;
+  return isIP(host) === 0 && host !== 'localhost' ? host : certifiedName(address);
 }

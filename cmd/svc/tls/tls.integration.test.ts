@@ -1,11 +1,12 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
 import { CertificateFiles, chain, HttpServer, ServerCertificate, withRequestId, withStatus, withStrictTransport, type KeyPair } from '#pkg/http/index';
 import { writeKubeconfig } from './kubeconfig.ts';
@@ -24,11 +25,12 @@ beforeEach(async () => {
   log = pino({ level: 'debug' }, { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) });
 });
 afterEach(async () => {
+  jest.useRealTimers();
   for (const close of closers.toReversed()) await close();
   await rm(folder, { recursive: true, force: true });
 });
 
-async function listen(certificate: ServerCertificate, { hstsDays = 0 } = {}): Promise<{ server: HttpServer; port: number }> {
+async function listen(certificate: ServerCertificate, { hstsDays }: { hstsDays?: number } = {}): Promise<{ server: HttpServer; port: number }> {
   const handler = chain([withStrictTransport(hstsDays)], async ({ response }) => void response.end('ok'));
   const server = new HttpServer({ handler, log });
   closers.push(() => server.close({ drainTimeoutMs: 200 }));
@@ -45,6 +47,8 @@ async function greet(port: number, ca: string): Promise<TLSSocket> {
 }
 
 const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber;
+
+const everythingButDate = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -111,6 +115,7 @@ describe('a listener of https', () => {
     await once(silent, 'connect');
     await greet(port, authority.cert);
     await Promise.all([server.close({ drainTimeoutMs: 8000 }), closed]);
+    expect(server.connections.failedHandshakes).toBe(0);
   });
 
   test('counts connections from the first byte, shaken hands or not', async () => {
@@ -122,6 +127,9 @@ describe('a listener of https', () => {
     closers.push(async () => sockets.forEach((socket) => socket.destroy()));
     await until(() => server.connections.refused.address === 5);
     expect(server.connections.open).toBe(3);
+    // What the server ends is no handshake that failed.
+    await until(() => sockets.filter((socket) => socket.destroyed).length === 5);
+    expect(server.connections.failedHandshakes).toBe(0);
     sockets.forEach((socket) => socket.destroy());
     await until(() => server.connections.open === 0);
     await greet(port, authority.cert);
@@ -153,6 +161,26 @@ describe('a listener of https', () => {
     }
   });
 
+  test('closes the oldest of these for one that comes later, which is no handshake that failed', async () => {
+    const authority = await makeAuthority();
+    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 } });
+    closers.push(() => server.close({ drainTimeoutMs: 200 }));
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const silent: Socket[] = [];
+    closers.push(async () => silent.forEach((socket) => socket.destroy()));
+    while (silent.length < 33) {
+      silent.push(connect(port, '127.0.0.1').on('error', () => undefined));
+      await until(() => server.connections.open === silent.length);
+    }
+    const closed = once(silent[1]!, 'close');
+    silent.push(connect(port, '127.0.0.1'));
+    await closed;
+    await until(() => server.connections.open === 33);
+    expect(server.connections.failedHandshakes).toBe(0);
+    silent[0]!.destroy();
+    await until(() => server.connections.failedHandshakes === 1);
+  });
+
   test('shares its limits with that of http', async () => {
     const authority = await makeAuthority();
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
@@ -164,14 +192,16 @@ describe('a listener of https', () => {
   });
 
   test.each([
-    ['its own name', 'svc.example.com', 'max-age=864000'],
-    ['its own name with a port', 'svc.example.com:8443', 'max-age=864000'],
-    ['localhost, which others share', 'localhost:8443', undefined],
-    ['an address', '127.0.0.1', undefined],
-    ['an address in brackets', '[::1]:8443', undefined],
-  ])('asks browsers for https alone under %s', async (_reason, host, wanted) => {
+    ['asks browsers for https alone under its own name', 'svc.example.com', 10, 'max-age=864000'],
+    ['asks them under its own name with a port', 'svc.example.com:8443', 10, 'max-age=864000'],
+    ['takes it back', 'svc.example.com', 0, 'max-age=0'],
+    ['asks for nothing where it is not told to', 'svc.example.com', undefined, undefined],
+    ['asks for nothing under localhost, which others share', 'localhost:8443', 10, undefined],
+    ['asks for nothing under an address', '127.0.0.1', 10, undefined],
+    ['asks for nothing under an address in brackets', '[::1]:8443', 10, undefined],
+  ])('%s', async (_reason, host, hstsDays, wanted) => {
     const authority = await makeAuthority();
-    const { port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])), { hstsDays: 10 });
+    const { port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])), hstsDays === undefined ? {} : { hstsDays });
     const answer = await new Promise<string | undefined>((resolve, reject) => {
       const asked = request({ port, host: '127.0.0.1', servername: '', ca: authority.cert, headers: { Host: host }, agent: false }, (response) => resolve(response.resume().headers['strict-transport-security']));
       asked.on('error', reject).end();
@@ -182,7 +212,7 @@ describe('a listener of https', () => {
 
 describe('the certificate of one machine', () => {
   const open = async (hosts: readonly string[] = []): Promise<LocalCertificate> => {
-    const local = await LocalCertificate.open({ folder: join(folder, 'tls'), hosts, log });
+    const local = await LocalCertificate.open({ folder: join(folder, 'tls'), hosts, log, lookMs: 20 });
     closers.push(() => local.close());
     return local;
   };
@@ -215,6 +245,51 @@ describe('the certificate of one machine', () => {
     const second = await open(['svc.example.com', '10.1.2.3']);
     expect(second.certificate.dnsNames).toContain('svc.example.com');
     expect(second.authority.trim()).toBe(first.authority.trim());
+  });
+
+  describe('where the clock was', () => {
+    const setClock = (days: number): void => void jest.useFakeTimers({ now: Date.now() + days * 86_400_000, doNotFake: [...everythingButDate] });
+
+    test('wrong, is made anew when it is right, by the same authority, while the server runs', async () => {
+      setClock(-100);
+      const local = await open();
+      jest.useRealTimers();
+      await until(() => messages.includes('the certificate was renewed'));
+      const { port } = await listen(local.certificate);
+      expect((await greet(port, local.authority)).authorized).toBe(true);
+      setClock(85);
+      const before = local.certificate.pair;
+      await until(() => local.certificate.pair !== before);
+      jest.useRealTimers();
+      // It begins in 85 days.
+      const ahead = local.certificate.pair;
+      await until(() => local.certificate.pair !== ahead);
+      expect((await greet(port, local.authority)).authorized).toBe(true);
+    });
+
+    test.each([
+      ['ahead', 40],
+      ['decades behind', -20_000],
+    ])('%s when the authority was made, the authority is made anew at the next start, which is asked for', async (_reason, days) => {
+      setClock(days);
+      const first = await open();
+      jest.useRealTimers();
+      await until(() => messages.some((message) => message.endsWith('restart to have it made anew')));
+      await first.close();
+      const second = await open();
+      expect(messages).toContain('the authority cannot be used, and is made anew: clients that were given it need the new one');
+      const { port } = await listen(second.certificate);
+      expect((await greet(port, second.authority)).authorized).toBe(true);
+      expect(messages.filter((message) => message.endsWith('restart to have it made anew'))).toHaveLength(1);
+    });
+  });
+
+  test('ends no later than its authority', async () => {
+    jest.useFakeTimers({ now: Date.now() - 3600 * 86_400_000, doNotFake: [...everythingButDate] });
+    const authority = await makeAuthority();
+    jest.useRealTimers();
+    const { cert } = await issueCertificate(authority, ['127.0.0.1']);
+    expect(new X509Certificate(cert).validTo).toBe(new X509Certificate(authority.cert).validTo);
   });
 });
 

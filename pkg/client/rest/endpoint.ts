@@ -18,10 +18,11 @@ export interface Endpoint {
   refused(): void;
 }
 
-/** One token for all time. */
-export function fixedEndpoint(url: string, token: string | undefined, ca: string | undefined): Endpoint {
-  const credentials: Credentials = { headers: token === undefined ? {} : { authorization: `Bearer ${token}` }, tls: ca === undefined ? {} : { ca } };
-  return { url: serverUrl(url), credentials: () => Promise.resolve(credentials), refused: () => undefined };
+/** One token for all time; a function's authority is asked for at each request. */
+export function fixedEndpoint(url: string, token: string | undefined, ca: string | (() => string) | undefined): Endpoint {
+  const headers: Credentials['headers'] = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const credentials = async (): Promise<Credentials> => ({ headers, tls: ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : ca() } });
+  return { url: serverUrl(url), credentials, refused: () => undefined };
 }
 
 /** @throws TypeError for what is no URL of a server */

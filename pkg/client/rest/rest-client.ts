@@ -52,8 +52,8 @@ export interface ConnectOptions extends RestClientOptions {
   /** `https://host:port`, with a path if the API is below one. By `http` the token goes in the clear. */
   url: string;
   token?: string;
-  /** Certificates to trust instead of the usual ones, as PEM. */
-  ca?: string;
+  /** Certificates to trust instead of the usual ones, as PEM. A function is asked at each request: they may be renewed, and streams that are open stay. */
+  ca?: string | (() => string);
 }
 
 /** Objects of a list without a limit that are asked for at a time. */

@@ -28,10 +28,17 @@
 {{- end }}
 {{- end -}}
 
-{{/* For those who call the API. */}}
+{{/* For code of others that calls the API: Node reads it at the start of a process. */}}
 {{- define "svc.callerEnv" -}}
 {{- if include "svc.tlsCaKey" . }}
 - { name: NODE_EXTRA_CA_CERTS, value: /etc/svc/tls/ca.crt }
+{{- end -}}
+{{- end -}}
+
+{{/* For programs of ours that call it. Takes root and prefix. */}}
+{{- define "svc.apiCaEnv" -}}
+{{- if include "svc.tlsCaKey" .root }}
+- { name: {{ .prefix }}_CA_FILE, value: /etc/svc/tls/ca.crt }
 {{- end -}}
 {{- end -}}
 
@@ -45,7 +52,7 @@
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
 - { name: SVC_ACCESS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
 - { name: SVC_ACCESS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
-{{- include "svc.callerEnv" . }}
+{{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_ACCESS") }}
 {{ include "svc.databaseEnv" (dict "root" .) }}
 {{ include "svc.administratorEnv" . }}
 {{- end -}}
@@ -54,7 +61,8 @@
 - { name: SVC_SERVER_HOST, value: {{ .Values.listenAddress | quote }} }
 - { name: SVC_CONTROLLERS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
 - { name: SVC_CONTROLLERS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
-{{- include "svc.callerEnv" . }}
+{{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_CONTROLLERS") }}
+{{- if .Values.plugins }}{{ include "svc.callerEnv" . }}{{ end }}
 - name: POD_IP
   valueFrom: { fieldRef: { fieldPath: status.podIP } }
 - { name: SVC_PLUGINS_HOST_URL, value: "http://{{ contains ":" .Values.listenAddress | ternary "[$(POD_IP)]" "$(POD_IP)" }}:8092" }
