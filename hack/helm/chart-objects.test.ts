@@ -43,6 +43,17 @@ describeWithHelm('the chart', () => {
     expect(await read('controller-manager', serviceMonitor)).toEqual({ name: 'svc-auth', key: 'admin-token' });
   });
 
+  test('gives those who call the authority to read anew, and plugins that of the start', async () => {
+    const given = async (name: string, values: Values = {}): Promise<string[]> => {
+      const pods = await podSpecs({ database, tls: { existingSecret: 'own' }, ...values });
+      return pods.get(`Deployment svc-${name}`)!.containers[0]!.env!.filter(({ value }) => value === '/etc/svc/tls/ca.crt').map((variable) => variable.name);
+    };
+    expect(await given('access-server')).toEqual(['SVC_ACCESS_CA_FILE']);
+    expect(await given('controller-manager')).toEqual(['SVC_CONTROLLERS_CA_FILE']);
+    expect(await given('controller-manager', { plugins: [{ name: 'blog', configMap: 'blog' }] })).toEqual(['SVC_CONTROLLERS_CA_FILE', 'NODE_EXTRA_CA_CERTS']);
+    expect(await given('access-server', { tls: { existingSecret: 'own', caKey: '' } })).toEqual([]);
+  });
+
   test('runs what comes and goes where API servers run', async () => {
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }] }] } };
     const podAntiAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname', labelSelector: {} }] };
@@ -76,12 +87,13 @@ describeWithHelm('the chart', () => {
   });
 
   test('opens for what comes and goes what it needs', async () => {
-    const values = { database, tls: { existingSecret: 'own' }, networkPolicy: { enabled: true, databaseTo: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }, backup: { enabled: true, existingClaim: 'backups' } };
-    const dns = { ports: [{ port: 53, protocol: 'UDP' }, { port: 53, protocol: 'TCP' }] };
+    const extra = { ports: [{ port: 15012 }] };
+    const values = { database, tls: { existingSecret: 'own' }, networkPolicy: { enabled: true, databaseTo: [{ ipBlock: { cidr: '10.0.0.1/32' } }], extraEgress: [extra] }, backup: { enabled: true, existingClaim: 'backups' } };
+    const dns = { ports: [53, 5353].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
     const labels = { 'app.kubernetes.io/name': 'svc', 'app.kubernetes.io/instance': 'svc' };
     const to = (component: string): object => ({ podSelector: { matchLabels: { ...labels, 'app.kubernetes.io/component': component } } });
-    const closed = (component: string, egress: readonly object[]): object => ({ ...to(component), policyTypes: ['Ingress', 'Egress'], ingress: [], egress: [dns, ...egress] });
-    for (const component of ['migration-check', 'backup']) expect(await specOf(`NetworkPolicy svc-${component}`, values)).toEqual(closed(component, [{ ports: [{ port: 5432 }], to: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }]));
+    const closed = (component: string, egress: readonly object[]): object => ({ ...to(component), policyTypes: ['Ingress', 'Egress'], ingress: [], egress: [dns, ...egress, extra] });
+    for (const [name, component] of [['upgrade-check', 'migration-check'], ['backup', 'backup']] as const) expect(await specOf(`NetworkPolicy svc-${name}`, values)).toEqual(closed(component, [{ ports: [{ port: 5432 }], to: [{ ipBlock: { cidr: '10.0.0.1/32' } }] }]));
     expect(await specOf('NetworkPolicy svc-test', values)).toEqual(closed('test', [{ ports: [{ port: 8443 }], to: [to('apiserver')] }, { ports: [{ port: 8444 }], to: [to('access-server')] }]));
   });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { chartFolder, describeWithHelm, renderChart, type Values } from './render-chart.ts';
-import { ofKind, podsOf, type Pods } from './rules/release.ts';
+import { ofKind, podsOf, titleOf, type Pods } from './rules/release.ts';
 import type { KubernetesDocument } from './validate-document.ts';
 import { databaseUrl } from './values-sets.ts';
 
@@ -35,6 +35,13 @@ describeWithHelm('an upgrade of the chart', () => {
     const changed = (other: typeof same): string[] => podsOf(same).flatMap(({ owner, document }, index) => (document.kind === 'Deployment' && templatesOf(podsOf(same))[index] !== templatesOf(podsOf(other))[index] ? [owner] : []));
     expect(changed(config)).toEqual(['Deployment svc-apiserver', 'Deployment svc-access-server', 'Deployment svc-controller-manager']);
     expect(changed(url)).toEqual(['Deployment svc-apiserver', 'Deployment svc-access-server']);
+  });
+
+  test('is checked by the rules of the network that it brings, whatever an older release holds', async () => {
+    const documents = await renderChart({ database, networkPolicy: { enabled: true } });
+    const annotationsOf = (title: string): unknown => documents.find((document) => titleOf(document) === title)!.metadata.annotations;
+    expect(annotationsOf('NetworkPolicy svc-upgrade-check')).toEqual(annotationsOf('ConfigMap svc-migration-check'));
+    expect(documents.map(titleOf)).not.toContain('NetworkPolicy svc-migration-check');
   });
 
   test('keeps what would be lost: credentials and a database', async () => {

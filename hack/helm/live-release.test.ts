@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { describeWithHelm } from './render-chart.ts';
+import { podsOf } from './rules/release.ts';
 import { StubKubernetes } from './stub-kubernetes.ts';
 import type { KubernetesDocument } from './validate-document.ts';
 import { databaseUrl } from './values-sets.ts';
@@ -53,13 +54,26 @@ describeWithHelm('with what is there already', () => {
   });
 
   test.each([
-    { reason: 'as many as there are', live: 5, replicas: 5 },
-    { reason: 'the least, where there are fewer', live: 0, replicas: 2 },
-    { reason: 'the least, where there are none yet', live: undefined, replicas: 2 },
-  ])('autoscaling that is switched on begins with $reason', async ({ live, replicas }) => {
+    { reason: 'begins with as many as there are', live: 5, replicas: 5 },
+    { reason: 'begins with the least, where there are fewer', live: 0, replicas: 2 },
+    // Whoever only renders finds none either, and would cut back what autoscaling has raised.
+    { reason: 'is left to itself where there are none', live: undefined, replicas: undefined },
+  ])('autoscaling that is switched on $reason', async ({ live, replicas }) => {
     const path = '/apis/apps/v1/namespaces/prod/deployments/svc-apiserver';
     if (live !== undefined) kubernetes.objects = { [path]: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'svc-apiserver', namespace: 'prod', ...ofRelease }, spec: { replicas: live } } };
     const documents = await kubernetes.render({ ...database, 'apiserver.autoscaling.enabled': 'true' });
-    expect(documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'svc-apiserver')!['spec']).toMatchObject({ replicas });
+    const deployment = documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'svc-apiserver')!;
+    expect((deployment['spec'] as { replicas?: number }).replicas).toBe(replicas);
+  });
+
+  test.each([
+    { reason: 'the account of the release', settings: {}, live: 'svc', account: 'svc' },
+    { reason: 'none that only the upgrade makes', settings: { 'serviceAccount.name': 'new' }, live: 'svc', account: undefined },
+    { reason: "a person's own", settings: { 'serviceAccount.create': 'false', 'serviceAccount.name': 'own' }, live: undefined, account: 'own' },
+    { reason: 'none of the chart where it makes none', settings: { 'serviceAccount.create': 'false' }, live: 'svc', account: 'default' },
+  ])('the check before an upgrade runs as $reason', async ({ settings, live, account }) => {
+    if (live !== undefined) kubernetes.objects = { [`/api/v1/namespaces/prod/serviceaccounts/${live}`]: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: live, namespace: 'prod', ...ofRelease } } };
+    const documents = await kubernetes.render({ ...database, ...settings });
+    expect(podsOf({ documents, existing: new Set() }).find(({ owner }) => owner === 'Job svc-migration-check')!.spec.serviceAccountName).toBe(account);
   });
 });

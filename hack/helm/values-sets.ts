@@ -58,6 +58,7 @@ export const valuesSets: readonly ValuesSet[] = [
     existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'],
   },
   { name: 'as many connections as autoscaling may take', values: { database: { cnpg: { enabled: true } }, apiserver: { autoscaling: { enabled: true } }, accessServer: { autoscaling: { enabled: true } } }, existing: ['Secret/svc-db-app', 'Secret/svc-db-ca'] },
+  { name: 'an account that is there', values: { ...byUrl, serviceAccount: { create: false, name: 'own' } }, existing: ['ServiceAccount/own'] },
   { name: 'users and groups that are left to the cluster', values: { ...byUrl, podSecurityContext: null } },
   { name: 'another token for Prometheus', values: { ...byUrl, metrics: { serviceMonitor: { enabled: true, credentials: { name: 'prometheus', key: 'bearer' } } } } },
   { name: 'a certificate that is there', values: { ...byUrl, tls: { existingSecret: 'own-tls' }, metrics: { serviceMonitor: { enabled: true } } }, existing: ['Secret/own-tls'] },
@@ -77,6 +78,8 @@ export const valuesSets: readonly ValuesSet[] = [
   { name: 'backups', values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups', keep: 7 } }, existing: ['PersistentVolumeClaim/backups'] },
   { name: 'every option of a kind', values: { ...byUrl, listenAddress: '::', drain: { delaySeconds: 0, timeoutSeconds: 10 }, config: { 'svc.http.max-in-flight': 1_000_000, 'svc.log.level': 'debug', 'svc.security.basic-auth.disabled': false, 'svc.api.request-timeout': '1m', 'svc.access.audit.retention-days': '90', 'svc.http.cors.allowed-origins': ['https://console.example.com'] } } },
   { name: 'a long name', release: 'a-release-whose-name-is-as-long-as-helm-allows-53-chr', values: { ...byUrl, nameOverride: 'platform', backup: { enabled: true, existingClaim: 'backups' } }, existing: ['PersistentVolumeClaim/backups'] },
+  { name: 'a release with a dot', release: 'my.svc', values: { ...byUrl, backup: { enabled: true, existingClaim: 'backups' } }, existing: ['PersistentVolumeClaim/backups'] },
+  { name: 'a name with a dot', values: { ...byUrl, fullnameOverride: 'svc.prod', nameOverride: 'svc.name' } },
   {
     name: 'everything at once',
     values: {

@@ -16,11 +16,11 @@ export function selectorsMatch(release: Release): string[] {
     ...ofKind(release, 'NetworkPolicy').flatMap((document) => counted(titleOf(document), (document['spec'] as { podSelector: Selector }).podSelector, pods)),
     ...ofKind(release, 'ServiceMonitor').flatMap((document) => counted(titleOf(document), (document['spec'] as { selector: Selector }).selector, services)),
     ...ofKind(release, 'HorizontalPodAutoscaler').flatMap((document) => {
-      const { scaleTargetRef: { name }, minReplicas } = document['spec'] as { scaleTargetRef: { name: string }; minReplicas: number };
+      const { scaleTargetRef: { name } } = document['spec'] as { scaleTargetRef: { name: string } };
       const { replicas } = (ofKind(release, 'Deployment').find(({ metadata }) => metadata.name === name)?.['spec'] ?? {}) as { replicas?: number };
       if (!deployments.has(name)) return [`${titleOf(document)} scales nothing`];
-      // Left out it is one, at the moment in which autoscaling is switched on.
-      return replicas === minReplicas ? [] : [`${titleOf(document)}: the Deployment begins with ${replicas ?? 'no'} replicas instead of ${minReplicas}`];
+      // What is rendered without the cluster, and applied again, would cut back to it.
+      return replicas === undefined ? [] : [`${titleOf(document)}: the Deployment says ${replicas} replicas, which autoscaling decides`];
     }),
   ];
 }

@@ -1,8 +1,12 @@
 {{/* Rules of NetworkPolicies that several pods have. */}}
+
+{{/* By the port of the pods, not of their Service, as many networks see it: 5353 on OpenShift. */}}
 {{- define "svc.dnsEgress" -}}
 - ports:
     - { port: 53, protocol: UDP }
     - { port: 53, protocol: TCP }
+    - { port: 5353, protocol: UDP }
+    - { port: 5353, protocol: TCP }
 {{- end -}}
 
 {{- define "svc.databaseEgress" -}}

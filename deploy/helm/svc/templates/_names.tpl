@@ -1,8 +1,8 @@
-{{/* What every object is named after. Cut so that the longest name made of it, with -controller-manager, is a DNS label, and a CronJob's has its 52 characters. */}}
+{{/* What every object is named after. Without the dots that a release may have, and cut so that the longest name made of it, with -controller-manager, is a DNS label, and a CronJob's has its 52 characters. */}}
 {{- define "svc.fullname" -}}
 {{- $chart := default .Chart.Name .Values.nameOverride -}}
 {{- $name := contains $chart .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $chart) -}}
-{{- default $name .Values.fullnameOverride | trunc 44 | trimSuffix "-" -}}
+{{- default $name .Values.fullnameOverride | replace "." "-" | trunc 44 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "svc.selectorLabels" -}}
