@@ -91,7 +91,7 @@ async function write({ database, log }: { database: Database; log: OperatorDatab
   const progress = newProgress();
   const stop = reportProgress({ log, progress, fraction: () => (progress.expectedRows === 0 ? undefined : progress.rows / progress.expectedRows) });
   try {
-    return await backUp({ database, schemas: backedUpSchemas, version: svcVersion(), signal, progress }, sink as NodeJS.WriteStream);
+    return await backUp({ database, schemas: backedUpSchemas, version: svcVersion(), signal, progress, ends: sink !== process.stdout }, sink as NodeJS.WriteStream);
   } finally {
     stop();
   }

@@ -9,7 +9,7 @@ import { ArchiveWriter } from './archive-writer.ts';
 import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
 import { BackupError } from './backup-error.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
-import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
+import { newUnknown, readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
 import { Stall } from './stall.ts';
 import { quoted } from './table-shape.ts';
 import { inTransaction } from './transaction.ts';
@@ -27,6 +27,8 @@ export interface BackUpOptions {
   /** Ends it at once, with the signal's reason. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
+  /** Whether `sink` is ended, true by default; one that is not has taken everything all the same. */
+  readonly ends?: boolean;
   /** Without a byte taken or a row read for so long, it ends. Milliseconds, 10 minutes by default. */
   readonly stallLimit?: number;
 }
@@ -40,7 +42,7 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all rows of the schemas, as of one moment, to `sink`, and ends it unless it is a standard stream; servers go on meanwhile, but changes to the indexes
+ * Writes all rows of the schemas, as of one moment, to `sink`; servers go on meanwhile, but changes to the indexes
  * of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what `sink` fails with.
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
@@ -93,7 +95,7 @@ async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], 
 async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<[string, SchemaHeader][]> {
   const applied = await checkMigrations(client, schemas);
   const headers: [string, SchemaHeader][] = [];
-  for (const schema of schemas) headers.push([schema.name, { migrations: applied.get(schema.name)!, state: (await schema.readState?.(client)) ?? {}, sequences: await readSequences(client, schema.name) }]);
+  for (const schema of schemas) headers.push([schema.name, { migrations: applied.get(schema.name)!, state: (await schema.readState?.(client)) ?? {}, sequences: await readSequences(client, schema) }]);
   return headers;
 }
 
@@ -118,15 +120,29 @@ interface Writing extends BackUpOptions, Held {
 }
 
 async function writeArchive(writing: Writing, sink: Writable): Promise<BackupSummary> {
-  const { headers, stall, tables, version, progress } = writing;
+  const { headers, stall, tables, version, progress, ends = true } = writing;
   const header: ArchiveHeader = { svcBackup: formatVersion, version, created: new Date().toISOString(), schemas: Object.fromEntries(headers), tables: tables.length };
   const writer = new ArchiveWriter();
   progress.stage = 'rows';
   progress.expectedRows = tables.reduce((sum, { rows }) => sum + rows, 0);
-  const isStandard = sink === process.stdout;
-  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal, end: !isStandard });
+  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal, end: ends });
+  if (!ends) await flushed(sink, stall.signal);
   progress.stage = 'finishing';
   return { tables: tables.length, rows: progress.rows, bytes: writer.bytes, states: Object.fromEntries(headers.map(([name, { state }]) => [name, state])) };
+}
+
+/** A stream that is not ended may still hold its last bytes, and the end of the process would drop them: a pipe takes them when its reader does. */
+function flushed(sink: Writable, signal: AbortSignal): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    sink.once('error', reject);
+    sink.write('', (error) => {
+      signal.removeEventListener('abort', onAbort);
+      if (error == null) resolve();
+      else reject(error);
+    });
+  });
 }
 
 async function* archive({ client, schemas, tables, progress, stall }: Writing, writer: ArchiveWriter, header: ArchiveHeader): AsyncGenerator<Buffer> {
@@ -159,8 +175,10 @@ function sourceOf({ selections }: BackedUpSchema, table: BackedUpTable): string 
   return selection === undefined ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})` : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
 }
 
-async function readSequences(client: ClientBase, schema: string): Promise<Record<string, string>> {
+async function readSequences(client: ClientBase, { name: schema, sequences }: BackedUpSchema): Promise<Record<string, string>> {
   const { rows } = await client.query<{ name: string; value: string }>('SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1 AND last_value IS NOT NULL', [schema]);
+  const unknown = rows.find(({ name }) => !sequences.includes(name));
+  if (unknown !== undefined) throw newUnknown(`Sequence ${schema}.${unknown.name}`);
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
 

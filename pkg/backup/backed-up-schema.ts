@@ -8,6 +8,9 @@ export type SchemaState = Readonly<Record<string, number>>;
 export interface BackedUpSchema {
   readonly name: string;
   readonly migrations: readonly Migration[];
+  /** All that migrations make and rows are kept of: columns but generated ones, by table. A restore knows no others. */
+  readonly tables: Readonly<Record<string, readonly string[]>>;
+  readonly sequences: readonly string[];
   /** Tables whose rows stay out. Those of unlogged tables always do, as a crash of the database would lose them too. */
   readonly leftOut: readonly string[];
   /** Where a table's rows are not taken as they are: a SELECT of all its columns, in the order of the table's. */

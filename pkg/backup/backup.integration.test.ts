@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Database, migrate, silentLog } from '#pkg/database/index';
@@ -231,6 +231,25 @@ test('a database without the schema, or of a newer version, is not backed up', a
   await original.pool.query('CREATE INDEX partial ON shop.m_1 (name) WHERE deleted IS NULL');
   await expect(backedUp(original)).rejects.toThrow('Table shop.m_1 has something that this program does not make, and cannot back up: partial.');
   await original.pool.query('DROP INDEX shop.partial');
+});
+
+test.each([
+  ['a table', 'CREATE TABLE shop.copy (id int)', 'DROP TABLE shop.copy', 'Table shop.copy is none of'],
+  ['a column', 'ALTER TABLE shop.kinds ADD COLUMN colour text', 'ALTER TABLE shop.kinds DROP COLUMN colour', 'Column colour of table shop.kinds is none of'],
+  ['a sequence', "CREATE SEQUENCE shop.tickets; SELECT nextval('shop.tickets')", 'DROP SEQUENCE shop.tickets', 'Sequence shop.tickets is none of'],
+])('%s that no restore would know keeps a backup from being made', async (_what, come, go, says) => {
+  await original.pool.query(come);
+  await expect(backedUp(original)).rejects.toThrow(says);
+  await original.pool.query(go);
+});
+
+test('a stream that is left open has everything when the backup is complete', async () => {
+  const taken: Buffer[] = [];
+  // Less than a stream holds before it asks for patience.
+  const slow = new Writable({ write: (piece: Buffer, _, done) => void setTimeout(() => (taken.push(piece), done()), 300) });
+  await backUp({ database: original, schemas: [shop], version: '1.2.3', signal: never, ends: false }, slow);
+  expect(slow.writableEnded).toBe(false);
+  expect(gunzipSync(Buffer.concat(taken)).length).toBeGreaterThan(10_000);
 });
 
 describe('who does not go on is given up', () => {

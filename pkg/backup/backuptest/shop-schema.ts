@@ -13,6 +13,8 @@ export const shop: BackedUpSchema = {
       },
     },
   ],
+  tables: { customers: ['id', 'name', 'best', 'note'], receipts: ['id', 'text', 'customer'], kinds: ['id', 'name'] },
+  sequences: ['customers_id_seq', 'kinds_id_seq'],
   leftOut: ['carts'],
   selections: { receipts: 'SELECT r.id, coalesce(r.text, c.name) AS text, r.customer FROM shop.receipts r LEFT JOIN shop.customers c ON c.id = r.customer' },
   runtimeTables: {
