@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -65,13 +66,19 @@ describe('what helm test runs', () => {
 describe('what the CronJob of backups runs', () => {
   const age = (file: string, hours: number): void => utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
 
-  /** A program in the place of svc, which writes the file and ends with `code`. */
-  async function backUp(code: number): Promise<{ ended: Ended; left: string[] }> {
+  /** With a program in the place of svc. */
+  function newImage(program: string): { image: string; backups: string } {
     const image = mkdtempSync(join(folder, 'image-'));
     const backups = join(image, 'backups');
     mkdirSync(backups);
     mkdirSync(join(image, 'dist/cmd/svc'), { recursive: true });
-    writeFileSync(join(image, 'dist/cmd/svc/main.js'), `const [, , verb, to, file] = process.argv; if (verb === 'backup' && to === '--to') require('fs').writeFileSync(file, ''); process.exit(${code});`);
+    writeFileSync(join(image, 'dist/cmd/svc/main.js'), program);
+    return { image, backups };
+  }
+
+  /** `svc backup` writes the file and ends with `code`. */
+  async function backUp(code: number): Promise<{ ended: Ended; left: string[] }> {
+    const { image, backups } = newImage(`const [, , verb, to, file] = process.argv; if (verb === 'backup' && to === '--to') require('fs').writeFileSync(file, ''); process.exit(${code});`);
     for (const name of ['svc-20260101T000000Z.svcbak', 'svc-20260102T000000Z.svcbak', 'svc-20260103T000000Z.svcbak', 'svc-20260103T000000Z.svcbak.partial', 'svc-20260104T000000Z.svcbak.partial', 'mine.svcbak']) writeFileSync(join(backups, name), '');
     age(join(backups, 'svc-20260103T000000Z.svcbak.partial'), 7);
     const ended = await run('backup.mjs', { BACKUP_FOLDER: backups, BACKUPS_KEPT: '2' }, image);
@@ -84,9 +91,18 @@ describe('what the CronJob of backups runs', () => {
     expect(left).toEqual(['mine.svcbak', 'svc-20260103T000000Z.svcbak', 'svc-20260104T000000Z.svcbak.partial', expect.stringMatching(/^svc-\d{8}T\d{6}Z\.svcbak$/)]);
   });
 
-  test('removes nothing where the backup fails', async () => {
+  test('removes no backup where the next one fails, but what killed ones have left', async () => {
     const { ended, left } = await backUp(3);
     expect(ended.code).toBe(3);
     expect(left).toContain('svc-20260101T000000Z.svcbak');
+    expect(left).not.toContain('svc-20260103T000000Z.svcbak.partial');
+  });
+
+  test('hears of its end, so that it can clean up', async () => {
+    const { image, backups } = newImage("process.on('SIGTERM', () => process.exit(143)); setInterval(() => undefined, 1000); process.stdout.write('begun');");
+    const child = spawn(process.execPath, [join(chartFolder, 'files/backup.mjs')], { cwd: image, env: { PATH: process.env['PATH'], BACKUP_FOLDER: backups, BACKUPS_KEPT: '2' }, stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([143, null]);
   });
 });
