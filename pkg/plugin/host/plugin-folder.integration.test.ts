@@ -1,5 +1,6 @@
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Log } from '#pkg/runtime/index';
 import { PluginFolder } from './plugin-folder.ts';
@@ -78,6 +79,8 @@ test('names a plugin that is not valid, and says once of a folder that has no na
   await folder.write('d', files('twin', '2.0.0'));
   await writeFile(join(folder.dir, 'a-file'), '');
   await mkdir(join(folder.dir, '.hidden'));
+  // Until all lie still: of two that do not, the one that is looked at later may be judged first.
+  await delay(100);
   const { plugins, asked } = await look();
   const names = new Set<string>();
   while (names.size < 2) names.add(await asked.next());
