@@ -1,12 +1,13 @@
 import { lstat, open, rename, rm, stat, type FileHandle } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
 import { backUp, BackupError, newProgress, type BackupSummary } from '#pkg/backup/index';
-import type { Database } from '#pkg/database/index';
 import { backedUpSchemas } from './backed-up-schemas.ts';
 import { besideServers, type OperatorDatabase } from './open-operator-database.ts';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './options/option-table.ts';
 import { reportProgress } from './report-progress.ts';
+import { stdoutSink } from './stdout-sink.ts';
 import { svcVersion } from './svc-version.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 
@@ -22,7 +23,7 @@ export function backup(options: Options, { to, force }: { to: string | undefined
     // Before a database is started for it.
     if (target !== undefined) await checkTarget(target);
     return besideServers(options, { applicationName: 'svc backup' }, async (opened) => {
-      const summary = await explained(target === undefined ? write(opened, process.stdout, signal) : toFile(opened, { ...target, signal }));
+      const summary = await explained(target === undefined ? write(opened, stdoutSink(process.stdout), signal) : toFile(opened, { ...target, signal }));
       const { revision } = summary.states['platform']!;
       opened.log.info({ revision, tables: summary.tables, rows: summary.rows, bytes: summary.bytes }, 'the backup is complete');
       return 0;
@@ -87,11 +88,11 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-async function write({ database, log }: { database: Database; log: OperatorDatabase['log'] }, sink: NodeJS.WritableStream, signal: AbortSignal): Promise<BackupSummary> {
+async function write({ database, log }: OperatorDatabase, sink: Writable, signal: AbortSignal): Promise<BackupSummary> {
   const progress = newProgress();
   const stop = reportProgress({ log, progress, fraction: () => (progress.expectedRows === 0 ? undefined : progress.rows / progress.expectedRows) });
   try {
-    return await backUp({ database, schemas: backedUpSchemas, version: svcVersion(), signal, progress, ends: sink !== process.stdout }, sink as NodeJS.WriteStream);
+    return await backUp({ database, schemas: backedUpSchemas, version: svcVersion(), signal, progress }, sink);
   } finally {
     stop();
   }

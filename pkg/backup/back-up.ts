@@ -8,8 +8,9 @@ import { formatVersion, type ArchiveHeader, type SchemaHeader } from './archive-
 import { ArchiveWriter } from './archive-writer.ts';
 import type { BackedUpSchema, SchemaState } from './backed-up-schema.ts';
 import { BackupError } from './backup-error.ts';
+import { checkContents } from './check-contents.ts';
 import { countRows, newProgress, type Progress } from './progress.ts';
-import { newUnknown, readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
+import { readShape, readTables, type BackedUpTable, type TableSize } from './read-tables.ts';
 import { Stall } from './stall.ts';
 import { quoted } from './table-shape.ts';
 import { inTransaction } from './transaction.ts';
@@ -18,6 +19,7 @@ import { inTransaction } from './transaction.ts';
 const compressionLevel = 2;
 const maxAttempts = 30;
 const stallLimit = 10 * 60_000;
+const begin = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 
 export interface BackUpOptions {
   readonly database: Database;
@@ -27,8 +29,6 @@ export interface BackUpOptions {
   /** Ends it at once, with the signal's reason. */
   readonly signal: AbortSignal;
   readonly progress?: Progress;
-  /** Whether `sink` is ended, true by default; one that is not has taken everything all the same. */
-  readonly ends?: boolean;
   /** Without a byte taken or a row read for so long, it ends. Milliseconds, 10 minutes by default. */
   readonly stallLimit?: number;
 }
@@ -42,7 +42,7 @@ export interface BackupSummary {
 }
 
 /**
- * Writes all rows of the schemas, as of one moment, to `sink`; servers go on meanwhile, but changes to the indexes
+ * Writes all rows of the schemas, as of one moment, to `sink`, and ends it; servers go on meanwhile, but changes to the indexes
  * of a model, and its deletion, wait. It reads only, so that a standby will do. Throws BackupError, and what `sink` fails with.
  */
 export async function backUp(options: BackUpOptions, sink: Writable): Promise<BackupSummary> {
@@ -50,9 +50,9 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
   const stall = new Stall(signal, options.stallLimit ?? stallLimit);
   try {
     for (let attempt = 1; ; attempt += 1) {
-      const known = await tablesOutside(database, schemas);
-      const result = await inTransaction(database, { begin: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', signal: stall.signal }, async (client) => {
-        const held = await takeHold(client, schemas, known);
+      const known = await inTransaction(database, { begin, signal: stall.signal }, (client) => look(client, schemas));
+      const result = await inTransaction(database, { begin, signal: stall.signal }, async (client) => {
+        const held = await takeHold(client, schemas, known.tables);
         return held === undefined ? undefined : writeArchive({ ...options, ...held, client, progress, stall }, sink);
       });
       if (result !== undefined) return result;
@@ -63,14 +63,32 @@ export async function backUp(options: BackUpOptions, sink: Writable): Promise<Ba
   }
 }
 
-async function tablesOutside(database: Database, schemas: readonly BackedUpSchema[]): Promise<BackedUpTable[]> {
-  const client = await database.pool.connect();
-  try {
-    await checkMigrations(client, schemas);
-    return await readTables(client, schemas);
-  } finally {
-    client.release();
+/** As a transaction sees it. */
+interface Seen {
+  readonly tables: readonly (BackedUpTable & TableSize)[];
+  /** Names of migrations, by schema. */
+  readonly applied: ReadonlyMap<string, readonly string[]>;
+  readonly sequences: ReadonlyMap<string, readonly Sequence[]>;
+}
+
+interface Sequence {
+  readonly name: string;
+  /** Null where none was taken yet. */
+  readonly value: string | null;
+}
+
+/** Waits for none of the tables. Throws BackupError where there is nothing, or what no restore would take. */
+async function look(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<Seen> {
+  const applied = await checkMigrations(client, schemas);
+  const tables = await readTables(client, schemas);
+  const sequences = new Map<string, Sequence[]>();
+  for (const schema of schemas) {
+    const ofSchema = await readSequences(client, schema.name);
+    const migrated = tables.filter(({ schema: name, table }) => name === schema.name && schema.runtimeTables?.pattern.test(table) !== true);
+    checkContents(schema, applied.get(schema.name)!, { tables: new Map(migrated.map(({ table, columns }) => [table, columns])), sequences: ofSchema.map(({ name }) => name) });
+    sequences.set(schema.name, ofSchema);
   }
+  return { tables, applied, sequences };
 }
 
 interface Held {
@@ -83,8 +101,8 @@ async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], 
   try {
     // Locks first, then the snapshot, which the first SELECT takes: tables are as it sees them until the end. One that was rewritten after a snapshot is empty in it.
     await client.query(`LOCK TABLE ${known.map(nameOf).join(', ')} IN ACCESS SHARE MODE`);
-    const tables = await readTables(client, schemas);
-    return namesOf(tables) === namesOf(known) ? { tables, headers: await readHeaders(client, schemas) } : undefined;
+    const seen = await look(client, schemas);
+    return namesOf(seen.tables) === namesOf(known) ? { tables: seen.tables, headers: await readHeaders(client, schemas, seen) } : undefined;
   } catch (error) {
     // A table, or a column, that is gone since.
     if (['42P01', '42703'].includes((error as { code?: string }).code ?? '')) return undefined;
@@ -92,10 +110,13 @@ async function takeHold(client: ClientBase, schemas: readonly BackedUpSchema[], 
   }
 }
 
-async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[]): Promise<[string, SchemaHeader][]> {
-  const applied = await checkMigrations(client, schemas);
+async function readHeaders(client: ClientBase, schemas: readonly BackedUpSchema[], { applied, sequences }: Seen): Promise<[string, SchemaHeader][]> {
   const headers: [string, SchemaHeader][] = [];
-  for (const schema of schemas) headers.push([schema.name, { migrations: applied.get(schema.name)!, state: (await schema.readState?.(client)) ?? {}, sequences: await readSequences(client, schema) }]);
+  for (const schema of schemas) {
+    const { name } = schema;
+    const values = sequences.get(name)!.flatMap((sequence) => (sequence.value === null ? [] : [[sequence.name, sequence.value]]));
+    headers.push([name, { migrations: applied.get(name)!, state: (await schema.readState?.(client)) ?? {}, sequences: Object.fromEntries(values) as Record<string, string> }]);
+  }
   return headers;
 }
 
@@ -120,29 +141,14 @@ interface Writing extends BackUpOptions, Held {
 }
 
 async function writeArchive(writing: Writing, sink: Writable): Promise<BackupSummary> {
-  const { headers, stall, tables, version, progress, ends = true } = writing;
+  const { headers, stall, tables, version, progress } = writing;
   const header: ArchiveHeader = { svcBackup: formatVersion, version, created: new Date().toISOString(), schemas: Object.fromEntries(headers), tables: tables.length };
   const writer = new ArchiveWriter();
   progress.stage = 'rows';
   progress.expectedRows = tables.reduce((sum, { rows }) => sum + rows, 0);
-  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal, end: ends });
-  if (!ends) await flushed(sink, stall.signal);
+  await pipeline(Readable.from(archive(writing, writer, header), { objectMode: false, highWaterMark: 256 * 1024 }), createGzip({ level: compressionLevel, chunkSize: 128 * 1024 }), sink, { signal: stall.signal });
   progress.stage = 'finishing';
   return { tables: tables.length, rows: progress.rows, bytes: writer.bytes, states: Object.fromEntries(headers.map(([name, { state }]) => [name, state])) };
-}
-
-/** A stream that is not ended may still hold its last bytes, and the end of the process would drop them: a pipe takes them when its reader does. */
-function flushed(sink: Writable, signal: AbortSignal): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    sink.once('error', reject);
-    sink.write('', (error) => {
-      signal.removeEventListener('abort', onAbort);
-      if (error == null) resolve();
-      else reject(error);
-    });
-  });
 }
 
 async function* archive({ client, schemas, tables, progress, stall }: Writing, writer: ArchiveWriter, header: ArchiveHeader): AsyncGenerator<Buffer> {
@@ -175,11 +181,8 @@ function sourceOf({ selections }: BackedUpSchema, table: BackedUpTable): string 
   return selection === undefined ? `${nameOf(table)} (${table.columns.map(quoted).join(', ')})` : `(SELECT ${table.columns.map(quoted).join(', ')} FROM (${selection}) selected)`;
 }
 
-async function readSequences(client: ClientBase, { name: schema, sequences }: BackedUpSchema): Promise<Record<string, string>> {
-  const { rows } = await client.query<{ name: string; value: string }>('SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1 AND last_value IS NOT NULL', [schema]);
-  const unknown = rows.find(({ name }) => !sequences.includes(name));
-  if (unknown !== undefined) throw newUnknown(`Sequence ${schema}.${unknown.name}`);
-  return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
+async function readSequences(client: ClientBase, schema: string): Promise<Sequence[]> {
+  return (await client.query<Sequence>('SELECT sequencename AS name, last_value AS value FROM pg_sequences WHERE schemaname = $1', [schema])).rows;
 }
 
 const nameOf = ({ schema, table }: BackedUpTable): string => `${quoted(schema)}.${quoted(table)}`;

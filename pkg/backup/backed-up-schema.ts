@@ -8,9 +8,8 @@ export type SchemaState = Readonly<Record<string, number>>;
 export interface BackedUpSchema {
   readonly name: string;
   readonly migrations: readonly Migration[];
-  /** All that migrations make and rows are kept of: columns but generated ones, by table. A restore knows no others. */
-  readonly tables: Readonly<Record<string, readonly string[]>>;
-  readonly sequences: readonly string[];
+  /** What is there afterwards, by migration: one that makes or changes none of this is left out. A backup of anything else is refused. */
+  readonly contents: Readonly<Record<string, MigratedContents>>;
   /** Tables whose rows stay out. Those of unlogged tables always do, as a crash of the database would lose them too. */
   readonly leftOut: readonly string[];
   /** Where a table's rows are not taken as they are: a SELECT of all its columns, in the order of the table's. */
@@ -25,6 +24,14 @@ export interface BackedUpSchema {
    * tables, columns by name. Throws BackupError where the rows, which are anybody's work, are not what this program would have written.
    */
   adopt?(client: ClientBase, restored: { state: SchemaState; replaced: SchemaState | undefined; tables: ReadonlyMap<string, readonly string[]> }): Promise<void>;
+}
+
+/** Of tables whose rows a backup takes, and of all sequences. */
+export interface MigratedContents {
+  /** All columns, but generated ones, of each table that is made or changed. */
+  readonly tables?: Readonly<Record<string, readonly string[]>>;
+  /** Those that are made. */
+  readonly sequences?: readonly string[];
 }
 
 /** Tables that are made while the program runs. A backup describes them, and a restore makes them by that description. */

@@ -34,25 +34,10 @@ export async function readTables(client: ClientBase, schemas: readonly BackedUpS
       if (runtime.includes(table.table)) tables.push(table);
       // Of a model that is gone; its table follows.
       else if (schema.runtimeTables?.pattern.test(table.table) === true) continue;
-      else if (table.table !== 'migration' && !schema.leftOut.includes(table.table)) {
-        checkKnown(schema, table);
-        tables.push(table);
-      }
+      else if (table.table !== 'migration' && !schema.leftOut.includes(table.table)) tables.push(table);
     }
   }
   return tables;
-}
-
-/** A backup of what no restore would know is none. Throws BackupError. */
-function checkKnown({ name, tables }: BackedUpSchema, { table, columns }: TableRow): void {
-  const known = Object.hasOwn(tables, table) ? tables[table] : undefined;
-  if (known === undefined) throw newUnknown(`Table ${name}.${table}`);
-  const unknown = columns.find((column) => !known.includes(column));
-  if (unknown !== undefined) throw newUnknown(`Column ${unknown} of table ${name}.${table}`);
-}
-
-export function newUnknown(what: string): BackupError {
-  return new BackupError(`${what} is none of this program's, and could not be restored: move it to a schema of its own, or drop it.`);
 }
 
 async function selectTables(client: ClientBase, schema: string): Promise<TableRow[]> {

@@ -16,7 +16,7 @@ import { migratedTables } from './read-tables.ts';
 import type { RestoredTable } from './restored-table.ts';
 import { Stall } from './stall.ts';
 import { checkShape, createTableText, quoted } from './table-shape.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, UnansweredCommit } from './transaction.ts';
 
 const stallLimit = 10 * 60_000;
 /** An access server that has lost its connection asks again after 7.5 s at the latest. */
@@ -47,7 +47,7 @@ export interface RestoreSummary {
 /**
  * Brings back what `backUp` wrote, in one transaction: all of it, or nothing. The schemas are as of the backup's version afterwards; the next start
  * of a server migrates on. Throws BackupError where there are schemas already and `replace` is not given, where servers use them, and for a backup that is
- * damaged, cut short, forged or of a newer version.
+ * damaged, cut short, forged or of a newer version; UnansweredCommit where the connection was lost, or `signal` aborted, after the last word.
  */
 export async function restore(options: RestoreOptions, source: Readable): Promise<RestoreSummary> {
   const stall = new Stall(options.signal, options.stallLimit ?? stallLimit);
@@ -58,9 +58,9 @@ export async function restore(options: RestoreOptions, source: Readable): Promis
   try {
     const reader = new ArchiveReader(piecesOf(gunzip, stall));
     const header = checkHeader(await reader.line(), options.schemas);
-    return await inTransaction(options.database, { begin: 'BEGIN', signal: stall.signal }, (client) => restoreWithin({ ...options, stall, client, reader, header, progress: options.progress ?? newProgress() }));
+    return await inTransaction(options.database, { begin: 'BEGIN ISOLATION LEVEL READ COMMITTED', signal: stall.signal }, (client) => restoreWithin({ ...options, stall, client, reader, header, progress: options.progress ?? newProgress() }));
   } catch (error) {
-    throw stall.signal.aborted ? stall.signal.reason : error;
+    throw stall.signal.aborted && !(error instanceof UnansweredCommit) ? stall.signal.reason : error;
   } finally {
     stall.end();
     source.destroy();
@@ -156,12 +156,23 @@ async function readRows({ client, reader, header, schemas, progress }: Restoring
 function tableOf(value: unknown, schemas: readonly BackedUpSchema[], migrated: ReadonlyMap<BackedUpSchema, ReadonlyMap<string, readonly string[]>>): RestoredTable {
   const { schema: schemaName, table, columns, shape: described } = (value ?? {}) as { schema?: unknown; table?: unknown; columns?: unknown; shape?: unknown };
   const schema = schemas.find(({ name }) => name === schemaName);
-  if (schema === undefined || typeof table !== 'string' || table.length > 63 || !Array.isArray(columns)) throw damaged();
+  if (schema === undefined || typeof table !== 'string' || table.length > 63 || !isNames(columns)) throw damaged();
   const { runtimeTables } = schema;
   const shape = runtimeTables?.pattern.test(table) === true ? checkShape(described, `${schema.name}.${table}`, Object.keys(runtimeTables.triggers)) : undefined;
   const present = shape?.columns.map(({ name }) => name) ?? migrated.get(schema)?.get(table);
-  if (present === undefined || columns.length !== present.length || !present.every((name) => columns.includes(name))) throw damaged();
-  return { schema, table, columns: columns as string[], shape };
+  if (present === undefined) throw notOfSvc('table', `${schema.name}.${table}`);
+  const foreign = columns.find((name) => !present.includes(name));
+  if (foreign !== undefined) throw notOfSvc('column', `${schema.name}.${table}.${foreign}`);
+  if (columns.length !== present.length || !present.every((name) => columns.includes(name))) throw damaged();
+  return { schema, table, columns, shape };
+}
+
+const isNames = (value: unknown): value is string[] => Array.isArray(value) && value.every((name) => typeof name === 'string');
+
+/** As a backup of before this was refused may have it. */
+function notOfSvc(what: string, name: string): BackupError {
+  if (!/^\w+(\.\w+)+$/.test(name) || name.length > 200) return damaged();
+  return new BackupError(`The backup cannot be restored: it holds ${what} ${name}, which svc does not back up. Where it was made, move that to another schema or drop it, and back up again.`);
 }
 
 async function* counted(pieces: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
@@ -184,7 +195,7 @@ async function setSequences(client: ClientBase, schemas: readonly BackedUpSchema
   for (const { name: schema } of schemas) {
     for (const [name, value] of Object.entries(header.schemas[schema]!.sequences)) {
       const { rowCount } = await client.query('SELECT setval(c.oid, $3::bigint) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relname = $2 AND c.relkind = $4', [schema, name, value, 'S']);
-      if (rowCount !== 1) throw damaged();
+      if (rowCount !== 1) throw notOfSvc('sequence', `${schema}.${name}`);
     }
   }
 }

@@ -13,8 +13,13 @@ export const shop: BackedUpSchema = {
       },
     },
   ],
-  tables: { customers: ['id', 'name', 'best', 'note'], receipts: ['id', 'text', 'customer'], kinds: ['id', 'name'] },
-  sequences: ['customers_id_seq', 'kinds_id_seq'],
+  contents: {
+    '0001_base': {
+      tables: { customers: ['id', 'name', 'best'], receipts: ['id', 'text', 'customer'], kinds: ['id', 'name'] },
+      sequences: ['customers_id_seq', 'kinds_id_seq'],
+    },
+    '0002_notes': { tables: { customers: ['id', 'name', 'best', 'note'] } },
+  },
   leftOut: ['carts'],
   selections: { receipts: 'SELECT r.id, coalesce(r.text, c.name) AS text, r.customer FROM shop.receipts r LEFT JOIN shop.customers c ON c.id = r.customer' },
   runtimeTables: {

@@ -1,0 +1,31 @@
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from '@jest/globals';
+import { stdoutSink } from './stdout-sink.ts';
+
+type Written = (error?: Error) => void;
+
+/** Far below what it holds back for a slow reader. */
+const piece = Buffer.from('a last piece');
+
+test('it ends when a slow reader has taken the last piece, and stdout stays', async () => {
+  const waiting: Written[] = [];
+  const stdout = new Writable({ write: (_piece, _encoding, done) => void waiting.push(done) });
+  let hasEnded = false;
+  const sending = pipeline(Readable.from([piece, piece]), stdoutSink(stdout)).then(() => (hasEnded = true));
+  for (let taken = 0; taken < 2; taken += 1) {
+    while (waiting.length === 0) await turn();
+    await turn();
+    expect(hasEnded).toBe(false);
+    waiting.pop()!();
+  }
+  await sending;
+  expect(stdout.writableEnded).toBe(false);
+});
+
+test('it fails with stdout, whose reader is gone', async () => {
+  const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  const stdout = new Writable({ write: (_piece, _encoding, done) => done(gone) });
+  await expect(pipeline(Readable.from([piece]), stdoutSink(stdout))).rejects.toBe(gone);
+});

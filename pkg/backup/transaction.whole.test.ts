@@ -1,0 +1,86 @@
+import { Readable, Writable } from 'node:stream';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Database, migrate, silentLog } from '#pkg/database/index';
+import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { createTestDatabase } from '../testenv/test-database.ts';
+import { startTestPostgres, type TestPostgres } from '../testenv/test-postgres.ts';
+import { backUp } from './back-up.ts';
+import { shop } from './backuptest/shop-schema.ts';
+import { restore } from './restore.ts';
+import { inTransaction, UnansweredCommit } from './transaction.ts';
+
+let postgres: TestPostgres;
+let database: Database;
+
+beforeAll(async () => {
+  // Of its own: which standbys commits wait for is a setting of the whole server.
+  postgres = await startTestPostgres();
+  const { connection, name } = await createTestDatabase({ server: postgres.connection });
+  database = await Database.connect({ connection, log: silentLog });
+  await database.pool.query(`ALTER DATABASE ${name} SET synchronous_commit = on; CREATE TABLE kept (name text)`);
+}, 60_000);
+afterEach(() => awaitStandby(''));
+afterAll(async () => {
+  await database.close();
+  await postgres.stop();
+});
+
+async function awaitStandby(name: string): Promise<void> {
+  await database.pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+  await database.pool.query('SELECT pg_reload_conf()');
+}
+
+async function waiting(): Promise<number | undefined> {
+  const { rows } = await database.pool.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  return rows[0]?.pid;
+}
+
+/** Its COMMIT waits for a standby. */
+async function committing(name: string, signal: AbortSignal): Promise<{ outcome: Promise<unknown>; pid: number }> {
+  await awaitStandby('away');
+  const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) => client.query('INSERT INTO public.kept VALUES ($1)', [name])).catch((error: unknown) => error);
+  await waitUntil(async () => (await waiting()) !== undefined, 60_000, 'the commit does not wait');
+  return { outcome, pid: (await waiting())! };
+}
+
+async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
+  const error = (await outcome) as Error;
+  expect(error).toBeInstanceOf(UnansweredCommit);
+  const question = /SELECT pg_xact_status\('\d+'\)/.exec(error.message)![0];
+  await awaitStandby('');
+  await waitUntil(async () => (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed', 60_000, 'it never was committed');
+}
+
+test('one that is ended while its COMMIT waits for a standby does not say that nothing was changed', async () => {
+  const controller = new AbortController();
+  const { outcome } = await committing('ended', controller.signal);
+  controller.abort(new Error('Ended by SIGTERM.'));
+  await expectUnknown(outcome);
+}, 180_000);
+
+test('nor does a restore', async () => {
+  await migrate(database, 'shop', shop.migrations);
+  const pieces: Buffer[] = [];
+  const options = { database, schemas: [shop], signal: new AbortController().signal };
+  await backUp({ ...options, version: '1.2.3' }, new Writable({ write: (piece: Buffer, _encoding, done) => (pieces.push(piece), done()) }));
+  await database.pool.query('DROP SCHEMA shop CASCADE');
+  await awaitStandby('away');
+  const controller = new AbortController();
+  const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch((error: unknown) => error);
+  await waitUntil(async () => (await waiting()) !== undefined, 60_000, 'the commit does not wait');
+  controller.abort(new Error('Ended by SIGTERM.'));
+  await expectUnknown(outcome);
+  expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);
+}, 180_000);
+
+test('nor does one whose session is ended then', async () => {
+  const { outcome, pid } = await committing('terminated', new AbortController().signal);
+  await database.pool.query('SELECT pg_terminate_backend($1)', [pid]);
+  await expectUnknown(outcome);
+}, 180_000);
+
+test('what PostgreSQL answers to COMMIT is known', async () => {
+  await database.pool.query('CREATE TABLE parents (id int PRIMARY KEY); CREATE TABLE children (parent int REFERENCES parents DEFERRABLE INITIALLY DEFERRED)');
+  const outcome = inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, (client) => client.query('INSERT INTO public.children VALUES (1)'));
+  await expect(outcome).rejects.toThrow(/^PostgreSQL refused: .*\(23503\)\.$/);
+});
