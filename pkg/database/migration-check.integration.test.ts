@@ -83,6 +83,9 @@ describe('refused in one sentence', () => {
     as('-c default_transaction_read_only=on', async (readOnly) => {
       await expect(check('shelf', [books], readOnly)).rejects.toThrow('This database is read only (default_transaction_read_only is on)');
       await expect(migrate(readOnly, 'fresh', [books])).rejects.toThrow('Schema fresh cannot be brought up to date: this PostgreSQL is a standby, or read only.');
+      // Where nothing is pending, either.
+      await migrate(database, 'settled', [books]);
+      await expect(migrate(readOnly, 'settled', [books])).rejects.toThrow('Schema settled cannot be brought up to date: this PostgreSQL is a standby, or read only.');
     }));
 
   test('a user who may not create what is pending; where nothing is, that is no matter', () =>

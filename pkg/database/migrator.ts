@@ -53,12 +53,13 @@ export async function migrateWithin(transaction: Kysely<unknown>, schema: string
   }
 }
 
+const readOnly = 'this PostgreSQL is a standby, or read only';
+
 /** What is not a step's own failure: the way to the database, its rights, and that it is read only. */
 function explained(schema: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: string };
-  const what = code === '25006' ? 'this PostgreSQL is a standby, or read only' : messageOf(error);
-  return new DatabaseError(`Schema ${schema} cannot be brought up to date: ${what}.`, { cause: error });
+  return new DatabaseError(`Schema ${schema} cannot be brought up to date: ${code === '25006' ? readOnly : messageOf(error)}.`, { cause: error });
 }
 
 async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
@@ -113,8 +114,11 @@ async function lockSchema(transaction: Kysely<unknown>, schema: string): Promise
 
 /** Asks before creating: a user without the right to create schemas, or tables, may work with those made for it. */
 async function openMigrationTable(transaction: Kysely<unknown>, schema: string): Promise<Kysely<MigrationTables>> {
-  const { rows } = await sql`SELECT 1 FROM pg_namespace WHERE nspname = ${schema}`.execute(transaction);
-  if (rows.length === 0) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
+  const { rows } = await sql<{ there: boolean; isReadOnly: boolean }>`
+    SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${schema}) AS there, current_setting('transaction_read_only')::boolean AS "isReadOnly"`.execute(transaction);
+  // Even where nothing is pending: whoever migrates is about to write.
+  if (rows[0]!.isReadOnly) throw new DatabaseError(`Schema ${schema} cannot be brought up to date: ${readOnly}.`);
+  if (!rows[0]!.there) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
   const { rows: columns } = await sql<{ name: string }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = ${schema}::regnamespace AND c.relname = 'migration'`.execute(transaction);
   if (columns.length === 0) await createMigrationTable(transaction, schema);
