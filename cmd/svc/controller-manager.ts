@@ -15,6 +15,7 @@ import {
   isOpenEndpoint,
   withAuthentication,
   withLogging,
+  withMetrics,
   withRequestId,
   withSecurityHeaders,
   withStatus,
@@ -102,7 +103,7 @@ async function listen(options: Options, { client, token, metrics, log, teardown,
   const endpoints = expressHandler(groups);
   const known: Handler = (context) => (findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context));
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), { isOpen: isOpenEndpoint(groups) });
-  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus(), authentication], known), log, limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs } });
+  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withMetrics({ registry: metrics }), withStatus(), authentication], known), log, limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs } });
   teardown.add('server', () => server.close({ drainTimeoutMs: 1000 }));
   const at = { host: options['svc.server.host'], port: options['svc.controllers.port'] };
   try {

@@ -71,7 +71,10 @@ describe('svc controller-manager', () => {
     const metrics = (authorization?: string): Promise<Response> => fetch(`${second.url}/metrics`, authorization === undefined ? {} : { headers: { authorization } });
     expect((await metrics()).status).toBe(401);
     expect((await metrics(`Bearer ${newPersonalToken()}`)).status).toBe(401);
-    expect(await (await metrics(`Bearer ${token}`)).text()).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
+    const shown = await (await metrics(`Bearer ${token}`)).text();
+    expect(shown).toMatch(/^controller_runtime_reconcile_total\{controller="namespaces",result="success"\} [1-9]/m);
+    // What the alert of a process that is not ready counts.
+    expect(shown).toMatch(/^http_server_request_duration_seconds_count\{.*http_response_status_code="200".*http_route="\/readyz".*\} 1$/m);
 
     second.program.child.kill('SIGTERM');
     expect(await second.program.exited).toBe(0);
