@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { DatabaseError } from '#pkg/database/index';
+import { StorageError } from '#pkg/storage/index';
 import { OperatorError } from './operator-error.ts';
 import { explainListenFailure, explainStartFailure } from './start-failure.ts';
 
@@ -8,6 +9,10 @@ const systemError = (code: string, path?: string): Error => Object.assign(new Er
 const failures: { reason: string; error: unknown; sentence: string | undefined }[] = [
   { reason: 'an operator mistake', error: new OperatorError('Do this.'), sentence: 'Do this.' },
   { reason: 'a database failure', error: new DatabaseError('It is away.'), sentence: 'It is away.' },
+  { reason: 'a table that a backup reads', error: new StorageError('TableInUse', 'of some model'), sentence: expect.stringMatching(/^A table of the platform has to change .* start again when that is over\.$/) as unknown as string },
+  { reason: 'a database that ends its sessions', error: Object.assign(new Error('terminating connection'), { code: '57P01', severity: 'FATAL' }), sentence: 'The database went away during the start: terminating connection. Start again when it is back.' },
+  { reason: 'a database that is gone, as the storage tells it', error: new StorageError('Unavailable', 'x', { cause: systemError('ECONNRESET') }), sentence: 'The database went away during the start: secret detail. Start again when it is back.' },
+  { reason: 'other faults of the storage are ours', error: new StorageError('Conflict', 'no'), sentence: undefined },
   { reason: 'a file of another user', error: systemError('EACCES', '/data'), sentence: '/data cannot be used: this user may not use it (EACCES).' },
   { reason: 'a full disk', error: systemError('ENOSPC', '/data'), sentence: '/data cannot be used: the disk is full (ENOSPC).' },
   { reason: 'a missing file is a fault of ours', error: systemError('ENOENT', '/data'), sentence: undefined },
@@ -15,7 +20,7 @@ const failures: { reason: string; error: unknown; sentence: string | undefined }
   { reason: 'and anything else', error: new TypeError('x is not a function'), sentence: undefined },
 ];
 test.each(failures)('$reason', ({ error, sentence }) => {
-  expect(explainStartFailure(error)).toBe(sentence);
+  expect(explainStartFailure(error)).toEqual(sentence);
 });
 
 const listens: { code: string; says: RegExp }[] = [

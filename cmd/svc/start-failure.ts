@@ -1,4 +1,5 @@
-import { DatabaseError } from '#pkg/database/index';
+import { DatabaseError, isDatabaseAway } from '#pkg/database/index';
+import { StorageError } from '#pkg/storage/index';
 import { OperatorError } from './operator-error.ts';
 import type { OptionName } from './options/option-table.ts';
 
@@ -15,12 +16,16 @@ const meanings: Readonly<Record<string, string>> = {
   ENFILE: 'too many files are open',
 };
 
+const tableInUse = 'A table of the platform has to change for this version, and a long transaction uses it, of a backup or a dump perhaps; start again when that is over.';
+
 /** The sentence for what an operator can mend; undefined for a fault of the program itself. */
 export function explainStartFailure(error: unknown): string | undefined {
   if (error instanceof OperatorError || error instanceof DatabaseError) return error.message;
+  if (error instanceof StorageError && error.code === 'TableInUse') return tableInUse;
   const { code, path } = error as NodeJS.ErrnoException;
-  if (path === undefined || code === undefined || !Object.hasOwn(meanings, code)) return undefined;
-  return `${path} cannot be used: ${meanings[code]} (${code}).`;
+  if (path !== undefined) return code !== undefined && Object.hasOwn(meanings, code) ? `${path} cannot be used: ${meanings[code]} (${code}).` : undefined;
+  const failure = error instanceof StorageError ? error.cause : error;
+  return isDatabaseAway(failure) ? `The database went away during the start: ${(failure as Error).message}. Start again when it is back.` : undefined;
 }
 
 /** What a failed `listen` means; `named` are the options that the address comes from. */
