@@ -100,7 +100,7 @@ describe('endpoint groups', () => {
     socket.destroy();
     const before = performance.now();
     await server.server.close({ drainTimeoutMs: 20_000 });
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(performance.now() - before).toBeLessThan(15_000);
   });
 
   test('let go of all requests of a connection that is cut, those behind a first answer too', async () => {
@@ -123,7 +123,7 @@ describe('endpoint groups', () => {
     expect([await ask('/livez'), await ask('/version')]).toEqual([200, 200]);
     const before = performance.now();
     await limited.server.close({ drainTimeoutMs: 20_000 });
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(performance.now() - before).toBeLessThan(15_000);
   });
 
   test('come and go while the server runs; the longest prefix wins', async () => {

@@ -336,7 +336,7 @@ test('a client that does not read a whole answer is cut off', async () => {
   const before = performance.now();
   await server.close({ drainTimeoutMs: 20_000 });
   expect(response.closed).toBe(true);
-  expect(performance.now() - before).toBeLessThan(5000);
+  expect(performance.now() - before).toBeLessThan(15_000);
   socket.destroy();
 });
 
@@ -398,7 +398,7 @@ describe('close', () => {
     finish.open();
     expect(await slowAnswer).toMatch(/^HTTP\/1.1 200 [^]*connection: close\r\n/i);
     await closed;
-    expect(performance.now() - before).toBeLessThan(5000);
+    expect(performance.now() - before).toBeLessThan(15_000);
   });
 
   test('under load breaks no connection of a client that heeds "Connection: close"', async () => {

