@@ -51,7 +51,7 @@ whole: node_modules ## tests that npm test has no time for: whole programs, kill
 
 chart: node_modules ## the Helm chart: linted, rendered for a matrix of values, validated
 	node hack/helm/fetch.mjs
-	npm test -- hack/helm
+	SVC_TEST_WHOLE=1 npm test -- hack/helm
 
 image: ## build the container image with docker, podman or buildah
 	node --import tsx hack/image/build.ts $(ARGS)
