@@ -5,6 +5,7 @@ import { ApiProcess } from '../../bench/api-process.ts';
 import { inParallel } from '../../bench/controllers/in-parallel.ts';
 import { forgetPeak, readMemory, readPeak } from '../../bench/process-cpu.ts';
 import { pathOf, writtenModel } from '../../bench/sample-post.ts';
+import { watchPath } from '../../bench/scenarios/watch.ts';
 import { number } from '../../bench/table.ts';
 import type { WatchJob, WatchResult } from '../../bench/watch-load.ts';
 import { Worker } from '../../bench/worker.ts';
@@ -66,13 +67,13 @@ async function measureWatchers({ database, options }: CapacityRun, restMs: numbe
   const api = await ApiProcess.start({ database });
   const loaders: Worker<WatchJob, WatchResult>[] = [];
   try {
-    await api.fetch('/api');
+    const path = await watchPath(api);
     await delay(restMs);
     const before = readMemory({ server: api.pid }).server;
     for (let i = 0; i < crowds; i += 1) {
       const loader = new Worker<WatchJob, WatchResult>('watch-load.ts');
       loaders.push(loader);
-      await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path: pathOf(writtenModel), watchers: crowd });
+      await loader.run({ type: 'open', port: api.port, authorization: api.authorization, path, watchers: crowd });
     }
     await delay(restMs);
     const grown = readMemory({ server: api.pid }).server - before;
