@@ -23,8 +23,8 @@ export interface Removal {
   removeRow: (on: Queryable) => Promise<void>;
 }
 
-/** `$1`: for how many seconds a look counts. */
-const isDue = '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < clock_timestamp() - make_interval(secs => $1))';
+/** `$1`: since when a look counts, by the database's clock, or null; `$2`: for how many seconds at most. */
+const isDue = '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
 /** In one look. */
 const MOST = 50;
 /** Attempts at one removal. */
@@ -42,8 +42,9 @@ export class OrgNamespaces {
   readonly #log: Logger;
   readonly #intervalMs: number;
   readonly #refreshMs: number;
-  readonly #begun = performance.now();
   readonly #patienceMs: number;
+  /** When the first look began, by the database's clock: each start looks at all. */
+  #begun: string | null = null;
   #timer: NodeJS.Timeout | undefined;
   #look: Promise<void> = Promise.resolve();
   /** Settles when nothing is under way: what comes next waits for it. Never rejects. */
@@ -120,11 +121,12 @@ export class OrgNamespaces {
 
   async #ensureAll(): Promise<void> {
     try {
+      this.#begun ??= (await this.#database.pool.query<{ now: string }>('SELECT clock_timestamp()::text AS now')).rows[0]!.now;
       const { rows } = await this.#database.pool.query<{ id: string }>({
         name: 'namespaces-due',
         // At random: one that always fails is in nobody's way.
         text: `SELECT id FROM access.organizations WHERE ${isDue} AND id <> '${rootOrgId}' ORDER BY namespace_ready, random() LIMIT ${MOST}`,
-        values: [this.#freshSeconds],
+        values: [this.#begun, this.#refreshMs / 1000],
       });
       for (const { id } of rows) {
         if (this.#isStopped) return;
@@ -135,19 +137,14 @@ export class OrgNamespaces {
     }
   }
 
-  /** What was looked at since then, here or elsewhere, is as it should be: since the start of this process, and for `refreshMs` at most. */
-  get #freshSeconds(): number {
-    return Math.min(performance.now() - this.#begun, this.#refreshMs) / 1000;
-  }
-
   /** Nothing where it was looked at already, or another replica is at it. */
   async #ensureOne(orgId: string): Promise<void> {
     if (this.#isStopped) return;
     await this.#database.transaction(async (on) => {
       const { rows } = await on.query<{ id: string; name: string }>({
         name: 'namespace-take',
-        text: `SELECT id, name FROM access.organizations WHERE id = $2 AND ${isDue} FOR NO KEY UPDATE SKIP LOCKED`,
-        values: [this.#freshSeconds, orgId],
+        text: `SELECT id, name FROM access.organizations WHERE id = $3 AND ${isDue} FOR NO KEY UPDATE SKIP LOCKED`,
+        values: [this.#begun, this.#refreshMs / 1000, orgId],
       });
       if (rows[0] === undefined) return;
       await this.#namespaces.ensure(rows[0]);

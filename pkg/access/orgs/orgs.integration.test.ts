@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { setTimeout } from 'node:timers/promises';
 import { startAccessTest, type AccessAnswer, type AccessTest } from '../accesstest/start-access-test.ts';
 import type { OrgRole, SystemRole } from '../principals/caller.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -221,22 +222,51 @@ test('a platform that does not answer holds nobody up, and at most one connectio
   while (platform.names.size < 12) await platform.next();
 });
 
-test('a namespace that was there is looked at again, by one replica of many, and at each start', async () => {
-  const id = await create('Alpha');
-  const looks = async (refreshMs: number, wanted: number): Promise<number> => {
-    platform.names.clear();
-    const before = platform.calls;
-    const replicas = [1, 2, 3].map(() => new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 5, refreshMs }));
-    loops.push(...replicas);
-    for (const replica of replicas) replica.start();
-    while (!platform.names.has(id) || platform.calls - before < wanted) await platform.next();
-    await Promise.all(replicas.map((replica) => replica.stop()));
-    return platform.calls - before;
+describe('a namespace that was there', () => {
+  const replica = (refreshMs: number): OrgNamespaces => {
+    const one = new OrgNamespaces({ database: server.access, namespaces: platform, log: server.log, intervalMs: 5, refreshMs });
+    loops.push(one);
+    one.start();
+    return one;
   };
-  // Its namespace, and that of DEFAULT.
-  expect(await looks(300_000, 2)).toBe(2);
-  expect(await looks(300_000, 2)).toBe(2);
-  expect(await looks(1, 8)).toBeGreaterThanOrEqual(8);
+  /** Resolves when so many looks are over. */
+  const looked = async (times: number): Promise<void> => {
+    while (platform.calls < times) await platform.next();
+    // The lock is there until a look is written down.
+    await server.access.pool.query('SELECT FROM access.organizations FOR UPDATE');
+  };
+
+  beforeEach(async () => {
+    await create('Alpha');
+    // What is looked at here is its namespace, and that of DEFAULT.
+    platform.calls = 0;
+  });
+
+  test('is looked at again at each start, and when its look is old: by one replica of many', async () => {
+    const replicas: OrgNamespaces[] = [];
+    for (const start of [1, 2, 3]) {
+      replicas.push(replica(300_000));
+      await looked(2 * start);
+    }
+    let resume!: () => void;
+    platform.pause = new Promise((resolve) => {
+      resume = resolve;
+    });
+    await server.access.pool.query("UPDATE access.organizations SET namespace_checked = namespace_checked - interval '10 minutes'");
+    // So long all three find both of them due.
+    await setTimeout(100);
+    resume();
+    platform.pause = undefined;
+    await looked(8);
+    await Promise.all(replicas.map((one) => one.stop()));
+    expect(platform.calls).toBe(8);
+  });
+
+  test('is looked at again and again, as often as is said', async () => {
+    const one = replica(1);
+    await looked(8);
+    await one.stop();
+  });
 });
 
 describe('a change', () => {
