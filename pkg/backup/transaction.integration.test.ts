@@ -29,3 +29,16 @@ test('rows that a standby does not keep for a backup are told of with what to do
   const conflict = "DO $$ BEGIN RAISE EXCEPTION 'canceling statement due to conflict with recovery' USING ERRCODE = '40001'; END $$";
   await expect(answer(conflict)).rejects.toThrow(/^The standby .* hot_standby_feedback = on there/);
 });
+
+test('what the work fails with by itself is not taken for PostgreSQL’s', async () => {
+  const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  await expect(inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, () => Promise.reject(gone))).rejects.toBe(gone);
+});
+
+test('a connection that breaks is told of', async () => {
+  const breaking = inTransaction(database, { begin: 'BEGIN', signal: new AbortController().signal }, async (client) => {
+    client.connection.stream.destroy();
+    await client.query('SELECT 1');
+  });
+  await expect(breaking).rejects.toThrow('The connection to PostgreSQL broke.');
+});

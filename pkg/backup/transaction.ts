@@ -31,7 +31,7 @@ export async function inTransaction<T>(database: Database, { begin, signal }: { 
   signal.throwIfAborted();
   const client = await database.newClient();
   const cut = (): void => void client.connection.stream.destroy();
-  // What PostgreSQL says while nothing is asked of it.
+  // What PostgreSQL says while nothing is asked of it, or how the connection to it ends.
   let last: unknown;
   client.once('error', (error) => (last = error));
   signal.addEventListener('abort', cut, { once: true });
@@ -45,7 +45,7 @@ export async function inTransaction<T>(database: Database, { begin, signal }: { 
     return result;
   } catch (error) {
     if (error instanceof UnansweredCommit) throw error;
-    throw signal.aborted ? signal.reason : explained(last instanceof pg.DatabaseError ? last : error);
+    throw signal.aborted ? signal.reason : explained(last instanceof pg.DatabaseError ? last : error, last !== undefined);
   } finally {
     signal.removeEventListener('abort', cut);
     await endClient(client);
@@ -72,16 +72,15 @@ async function commit(client: Client): Promise<void> {
   }
 }
 
-/** PostgreSQL's words, with what to do where it is known. */
-function explained(error: unknown): unknown {
+/** PostgreSQL's words, with what to do where it is known. What the work itself fails with, as for a reader that is gone, stays as it is. */
+function explained(error: unknown, isLost: boolean): unknown {
   if (error instanceof BackupError || error instanceof DatabaseError) return error;
-  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (!(error instanceof pg.DatabaseError)) return isLost ? new BackupError('The connection to PostgreSQL broke.', { cause: error }) : error;
+  const { code, message } = error;
   if (code === '53200') return new BackupError('PostgreSQL has no room for the locks of so many tables at once: set max_locks_per_transaction there to 12 for each model, divided by max_connections, and restart it.', { cause: error });
-  if (code === '42501') return new BackupError(`The user of svc.database.url lacks a right: ${String(message)}.`, { cause: error });
+  if (code === '42501') return new BackupError(`The user of svc.database.url lacks a right: ${message}.`, { cause: error });
   if (code === '40001') return new BackupError('The standby has cleaned up rows that were still being read, as its primary did: set hot_standby_feedback = on there, or max_standby_streaming_delay to more than a backup takes, or back up the primary.', { cause: error });
   if (code === '53100') return new BackupError('The disk of PostgreSQL is full.', { cause: error });
   if (code === '55P03') return new BackupError('Somebody else holds tables that are needed, and does not let go of them: try again.', { cause: error });
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return new BackupError(`PostgreSQL refused: ${String(message)} (${code}).`, { cause: error });
-  if (error instanceof Error && /^Connection terminated|ECONNRESET|EPIPE/.test(error.message)) return new BackupError('The connection to PostgreSQL broke.', { cause: error });
-  return error;
+  return new BackupError(`PostgreSQL refused: ${message} (${code}).`, { cause: error });
 }
