@@ -59,7 +59,11 @@ const readOnly = 'this PostgreSQL is a standby, or read only';
 function explained(schema: string, error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: string };
-  return new DatabaseError(`Schema ${schema} cannot be brought up to date: ${code === '25006' ? readOnly : messageOf(error)}.`, { cause: error });
+  return notUpToDate(schema, code === '25006' ? readOnly : messageOf(error), { cause: error });
+}
+
+function notUpToDate(schema: string, why: string, options?: ErrorOptions): DatabaseError {
+  return new DatabaseError(`Schema ${schema} cannot be brought up to date: ${why}.`, options);
 }
 
 async function withLockRetries<T>(work: () => Promise<T>): Promise<T> {
@@ -117,7 +121,7 @@ async function openMigrationTable(transaction: Kysely<unknown>, schema: string):
   const { rows } = await sql<{ there: boolean; isReadOnly: boolean }>`
     SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = ${schema}) AS there, current_setting('transaction_read_only')::boolean AS "isReadOnly"`.execute(transaction);
   // Even where nothing is pending: whoever migrates is about to write.
-  if (rows[0]!.isReadOnly) throw new DatabaseError(`Schema ${schema} cannot be brought up to date: ${readOnly}.`);
+  if (rows[0]!.isReadOnly) throw notUpToDate(schema, readOnly);
   if (!rows[0]!.there) await sql`CREATE SCHEMA ${sql.id(schema)}`.execute(transaction);
   const { rows: columns } = await sql<{ name: string }>`SELECT attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = ${schema}::regnamespace AND c.relname = 'migration'`.execute(transaction);
