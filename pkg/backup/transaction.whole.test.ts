@@ -2,6 +2,7 @@ import { Readable, Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { awaitStandby, waitingForStandby } from '../testenv/standby-wait.ts';
 import { createTestDatabase } from '../testenv/test-database.ts';
 import { startTestPostgres, type TestPostgres } from '../testenv/test-postgres.ts';
 import { backUp } from './back-up.ts';
@@ -19,35 +20,25 @@ beforeAll(async () => {
   database = await Database.connect({ connection, log: silentLog });
   await database.pool.query(`ALTER DATABASE ${name} SET synchronous_commit = on; CREATE TABLE kept (name text)`);
 }, 60_000);
-afterEach(() => awaitStandby(''));
+afterEach(() => awaitStandby(database, ''));
 afterAll(async () => {
   await database.close();
   await postgres.stop();
 });
 
-async function awaitStandby(name: string): Promise<void> {
-  await database.pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
-  await database.pool.query('SELECT pg_reload_conf()');
-}
-
-async function waiting(): Promise<number | undefined> {
-  const { rows } = await database.pool.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-  return rows[0]?.pid;
-}
-
 /** Its COMMIT waits for a standby. */
 async function committing(name: string, signal: AbortSignal): Promise<{ outcome: Promise<unknown>; pid: number }> {
-  await awaitStandby('away');
+  await awaitStandby(database, 'away');
   const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) => client.query('INSERT INTO public.kept VALUES ($1)', [name])).catch((error: unknown) => error);
-  await waitUntil(async () => (await waiting()) !== undefined, 60_000, 'the commit does not wait');
-  return { outcome, pid: (await waiting())! };
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit does not wait');
+  return { outcome, pid: (await waitingForStandby(database))! };
 }
 
 async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
   const error = (await outcome) as Error;
   expect(error).toBeInstanceOf(UnansweredCommit);
   const question = /SELECT pg_xact_status\('\d+'\)/.exec(error.message)![0];
-  await awaitStandby('');
+  await awaitStandby(database, '');
   await waitUntil(async () => (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed', 60_000, 'it never was committed');
 }
 
@@ -64,10 +55,10 @@ test('nor does a restore', async () => {
   const options = { database, schemas: [shop], signal: new AbortController().signal };
   await backUp({ ...options, version: '1.2.3' }, new Writable({ write: (piece: Buffer, _encoding, done) => (pieces.push(piece), done()) }));
   await database.pool.query('DROP SCHEMA shop CASCADE');
-  await awaitStandby('away');
+  await awaitStandby(database, 'away');
   const controller = new AbortController();
   const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch((error: unknown) => error);
-  await waitUntil(async () => (await waiting()) !== undefined, 60_000, 'the commit does not wait');
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit does not wait');
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
   expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { awaitStandby, waitingForStandby } from '../../testenv/standby-wait.ts';
 import { createTestDatabase } from '../../testenv/test-database.ts';
 import { startTestPostgres, type TestPostgres } from '../../testenv/test-postgres.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
@@ -29,29 +30,18 @@ afterAll(async () => {
   await postgres.stop();
 });
 
-async function awaitStandby(name: string): Promise<void> {
-  await database.pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
-  await database.pool.query('SELECT pg_reload_conf()');
-}
-
-/** The session whose commit is made here and waits for the standby. */
-async function waiting(): Promise<number | undefined> {
-  const { rows } = await database.pool.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-  return rows[0]?.pid;
-}
-
 test('a write whose session ends while it waits for a standby is acknowledged when the standby has it, and not before', async () => {
   const kept = { namespace: '', name: 'kept' };
-  await awaitStandby('away');
+  await awaitStandby(database, 'away');
   let isSettled = false;
   const writing = store.write(createOf(model, sampleObject(kept.name))).finally(() => (isSettled = true));
-  await waitUntil(async () => (await waiting()) !== undefined, 30_000, 'the write does not wait');
-  const sent = await waiting();
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write does not wait');
+  const sent = await waitingForStandby(database);
   await database.pool.query('SELECT pg_terminate_backend($1, 5000)', [sent]);
-  await waitUntil(async () => ![undefined, sent].includes(await waiting()), 30_000, 'nothing waits in its place');
+  await waitUntil(async () => ![undefined, sent].includes(await waitingForStandby(database)), 30_000, 'nothing waits in its place');
   expect(isSettled).toBe(false);
   // All see it already: a process that asked only whether it is there would acknowledge what this server may take with it.
   const seen = await store.get(resourceOf(model), kept);
-  await awaitStandby('');
+  await awaitStandby(database, '');
   expect((await writing).revision).toBe(seen!.revision);
 });

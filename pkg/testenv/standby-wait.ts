@@ -1,0 +1,16 @@
+import type { Database } from '#pkg/database/index';
+
+/**
+ * From now on commits wait for a standby of this name; for none where it is empty. To be done on a PostgreSQL of the test's own, as it is a setting of the whole server;
+ * and only for databases with `synchronous_commit`.
+ */
+export async function awaitStandby({ pool }: Database, name: string): Promise<void> {
+  await pool.query(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+  await pool.query('SELECT pg_reload_conf()');
+}
+
+/** The process id of a session whose commit is made here and waits for the standby. */
+export async function waitingForStandby({ pool }: Database): Promise<number | undefined> {
+  const { rows } = await pool.query<{ pid: number }>("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  return rows[0]?.pid;
+}
