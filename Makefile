@@ -46,7 +46,7 @@ plans: node_modules ## the plan of every form of list, at 100 000 objects
 churn: build ## start and stop the sample plugin a thousand times: what stays behind? (ARGS='--rounds=100')
 	node --import tsx hack/churn/main.ts $(ARGS)
 
-whole: node_modules ## tests that npm test has no time for: whole programs, killed and separate
+whole: build ## tests that npm test has no time for: whole programs, killed and separate
 	SVC_TEST_WHOLE=1 npm test -- '\.whole\.test'
 
 chart: node_modules ## the Helm chart: linted, rendered for a matrix of values, validated

@@ -137,7 +137,7 @@ describe('failures', () => {
   test.each([
     ['no answer begins', 50, (): void => undefined, 'has begun'],
     // Long enough for the head to arrive on a machine that is busy.
-    ['an answer does not go on', 1000, (response: ServerResponse): void => void response.writeHead(200).write('{'), 'did not go on'],
+    ['an answer does not go on', 5000, (response: ServerResponse): void => void response.writeHead(200).write('{'), 'did not go on'],
   ])('%s: 504', async (_reason, answerMs, answer, message) => {
     const api = await clientOf(answer, { limits: { answerMs } });
     await expect(api.get(posts, key)).rejects.toMatchObject({ code: 504, reason: 'Timeout', message: expect.stringContaining(message) });

@@ -143,7 +143,9 @@ function parseBase(url: string): URL | undefined {
 function limitConnecting(request: ClientRequest, connectMs: number): void {
   request.once('socket', (socket) => {
     if (!socket.connecting) return;
-    const timer = setTimeout(() => request.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
+    const giveUp = (): void => void (socket.connecting && request.destroy(new Error(`no connection within ${connectMs} ms`)));
+    // Where this process itself stood still, the connection may have been made meanwhile: that is heard after timers.
+    const timer = setTimeout(() => setImmediate(giveUp), connectMs);
     const stop = (): void => clearTimeout(timer);
     socket.once('connect', stop);
     socket.once('close', stop);

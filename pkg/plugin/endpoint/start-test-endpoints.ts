@@ -68,7 +68,7 @@ export async function startTestEndpoints({ replicas = 1, isLocal = false }: { re
   const mounts: TestMount[] = [];
   const env = await startTestEnv({ replicas, endpoints: ({ client, registry }) => {
     const identity = new ServerIdentity({ client, log: silent, hostname: 'test' });
-    const forward = new HttpForwarder({ signer: identity, log: silent, connectMs: 500 });
+    const forward = new HttpForwarder({ signer: identity, log: silent });
     const endpoints = new PluginEndpoints({ client, log: silent, models: registry, forward, body: { limit: 100_000 }, ...(isLocal && mounts.length === 0 ? { local: () => host } : {}) });
     identity.start();
     endpoints.start();

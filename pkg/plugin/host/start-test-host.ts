@@ -19,7 +19,7 @@ export class TestHost {
 
   constructor(client: Client, folder: TestFolder, { log = silent, election, ...options }: TestHostOptions = {}) {
     this.host = new PluginHost({ client, clientOf: () => client, dir: folder.dir, bundleDir: join(folder.root, 'bundles'), log, platformVersion: '2.22.0', intervalMs: 50, ...options });
-    const common = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'plugins', durationMs: 3000, deadlineMs: 2000, retryMs: 100 };
+    const common = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'plugins', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
     this.manager = new Manager({ client, log, controllers: [this.host.controller], election: { ...common, ...election } });
     this.manager.start();
   }

@@ -1,5 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** A folder of plugins for tests; files go by their paths in a plugin. */
@@ -16,12 +17,23 @@ export class TestFolder {
     return new TestFolder(await mkdtemp(join(tmpdir(), 'svc-plugins-')));
   }
 
+  /** A new folder comes whole; of one that is there each file comes whole, and only where it changes: nobody who looks meanwhile finds half of it. */
   async write(plugin: string, files: Record<string, string>): Promise<void> {
+    const target = join(this.dir, plugin);
+    const made = await mkdtemp(join(this.root, 'made-'));
+    await mkdir(dirname(target), { recursive: true });
+    const isNew = !existsSync(target);
     for (const [path, text] of Object.entries(files)) {
-      const file = join(this.dir, plugin, path);
+      if (!isNew && (await readFile(join(target, path), 'utf8').catch(() => undefined)) === text) continue;
+      const file = join(made, path);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text);
+      if (isNew) continue;
+      await mkdir(dirname(join(target, path)), { recursive: true });
+      await rename(file, join(target, path));
     }
+    if (isNew) await rename(made, target);
+    else await rm(made, { recursive: true });
   }
 
   remove(plugin: string): Promise<void> {

@@ -26,9 +26,9 @@ const held = 'example.com/held';
 const namespaceType: ResourceType = { group: '', version: 'v1', kind: 'Namespace', plural: namespaceModel.names.plural, namespaced: false, hasStatusSubresource: true };
 
 /** Names that no other test has. */
-function fresh(): { plugin: ShippingPlugin; name: string } {
+function fresh(waitMs?: number): { plugin: ShippingPlugin; name: string } {
   count += 1;
-  return { plugin: new ShippingPlugin(client, `plugin-${count}`, 300), name: `life-${count}` };
+  return { plugin: new ShippingPlugin(client, `plugin-${count}`, waitMs), name: `life-${count}` };
 }
 
 async function find(type: ResourceType, name: string, namespace = ''): Promise<Stored<AnyObject> | undefined> {
@@ -175,7 +175,7 @@ describe('what is shipped no more', () => {
   });
 
   test('and held by somebody does not keep the plugin from starting; the next start looks again', async () => {
-    const { plugin, name } = fresh();
+    const { plugin, name } = fresh(3000);
     await plugin.start([widget(`${name}-old`)]);
     await patch(Widget, `${name}-old`, { metadata: { finalizers: [held] } });
     await plugin.start([widget(`${name}-new`)]);
@@ -201,7 +201,7 @@ describe('a finalizer', () => {
     const { plugin, name } = fresh();
     await plugin.start([widget(name), widget(`${name}-free`)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
-    const { left } = await plugin.stop({ timeoutMs: 200 });
+    const { left } = await plugin.stop({ timeoutMs: 3000 });
     expect(left).toEqual([{ record: { apiVersion: 'preset.example.com/v1', kind: 'Widget', name }, why: `it is being deleted, and held by ${held}` }]);
     expect(plugin.inventory).toEqual(left.map(({ record }) => record));
     expect(await find(Widget, `${name}-free`)).toBeUndefined();
@@ -211,11 +211,11 @@ describe('a finalizer', () => {
   });
 
   test('holds a start', async () => {
-    const { plugin, name } = fresh();
+    const { plugin, name } = fresh(3000);
     await plugin.start([widget(name)]);
     await patch(Widget, name, { metadata: { finalizers: [held] } });
-    await plugin.stop({ timeoutMs: 50 });
-    await expect(plugin.start([widget(name)])).rejects.toMatchObject({ reason: 'PresetTerminating', message: expect.stringMatching(`Widget ${name} is still being deleted after 300 ms: it is held by ${held}`) });
+    await plugin.stop({ timeoutMs: 3000 });
+    await expect(plugin.start([widget(name)])).rejects.toMatchObject({ reason: 'PresetTerminating', message: expect.stringMatching(`Widget ${name} is still being deleted after 3000 ms: it is held by ${held}`) });
     const started = plugin.start([widget(name)]);
     await letGo(Widget, name);
     await started;
@@ -282,7 +282,7 @@ describe('a namespace', () => {
     await client.create(leaseType, inNamespace({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'a' }, spec: {} }, name));
     expect((await plugin.stop()).left.map(({ why }) => why)).toEqual([`objects may be in it whose kinds are not served at present: ${shipped.metadata.name}`]);
     await removeDefinition(shipped);
-    expect((await plugin.stop({ timeoutMs: 500 })).left.map(({ why }) => why)).toEqual(['it is being deleted, and held by kubernetes']);
+    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual(['it is being deleted, and held by kubernetes']);
   });
 
   test('that is shipped no more goes, also where a definition comes that is not served yet', async () => {
@@ -358,7 +358,7 @@ describe('a definition among the presets', () => {
     const { plugin, name } = fresh();
     const shipped = definition(name);
     await plugin.start([shipped, { ...thing(shipped, 'a'), metadata: { name: 'a', finalizers: [held] } }]);
-    expect((await plugin.stop({ timeoutMs: 50 })).left.map(({ why }) => why)).toEqual([`it is being deleted, and held by ${held}`, expect.anything()]);
+    expect((await plugin.stop({ timeoutMs: 3000 })).left.map(({ why }) => why)).toEqual([`it is being deleted, and held by ${held}`, expect.anything()]);
     await letGo(typeOf(shipped), 'a');
     expect(await plugin.stop()).toEqual({ left: [] });
   });

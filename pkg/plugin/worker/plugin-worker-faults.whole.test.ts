@@ -57,7 +57,7 @@ describe('a plugin that', () => {
     ['waits without end', `setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0), 1);`, 'Blocked', 'it was busy'],
     ['calls itself without end', `const f = (): number => f() + 1; setTimeout(f, 1);`, 'Threw', 'Maximum call stack size exceeded'],
   ])('%s ends alone', async (_case, code, reason, message) => {
-    const worker = await plugins.start(empty + code, { limits: { blockedSeconds: 1 } });
+    const worker = await plugins.start(empty + code, { limits: { blockedSeconds: reason === 'Blocked' ? 1 : 30 } });
     const crash = await worker.ended;
     expect(crash.reason).toBe(reason);
     expect(crash.message).toContain(message);
@@ -66,7 +66,7 @@ describe('a plugin that', () => {
 
   // V8 itself would end the process for some of these.
   test.each<[string, string]>([
-    ['a list that grows', `const list: number[] = []; for (let i = 0; ; i += 1) list.push(i + 0.5);`],
+    ['a list that grows', `const list: number[] = []; setInterval(() => { for (let i = 0; i < 1e5; i += 1) list.push(i + 0.5); });`],
     ['a Map that grows', `const map = new Map(); for (let i = 0; ; i += 1) map.set(i, i);`],
     ['closures', `let f: unknown; for (;;) { const g = f; f = () => g; }`],
     ['buffers, bit by bit', `const list: Buffer[] = []; setInterval(() => list.push(Buffer.alloc(10e6, 1)), 10);`],
@@ -92,8 +92,8 @@ test('what it prints is logged, line by line, and not without end', async () => 
     process.stderr.write('no end of line');
     console.log('x'.repeat(10_000));
     for (let i = 0; i < 5000; i += 1) console.log('many', i);
-    setTimeout(() => console.log('last'), 300);`);
-  await until(() => plugins.logged(/^last$/).length === 1);
+    setInterval(() => console.log('last'), 100);`);
+  await until(() => plugins.logged(/^last$/).length > 0);
   await worker.stop(1000);
   expect(plugins.logged(/^(?:one|two)$/)).toMatchObject([{ level: 'info', details: { plugin: 'test', stream: 'stdout' } }, { level: 'info' }]);
   expect(plugins.logged(/^no end of line$/)).toMatchObject([{ level: 'warn', details: { stream: 'stderr' } }]);
@@ -102,7 +102,8 @@ test('what it prints is logged, line by line, and not without end', async () => 
   expect(many).toBeGreaterThan(300);
   expect(many).toBeLessThan(1500);
   const dropped = plugins.logged(/printed more than is taken/).map(({ details }) => Number(details['dropped']));
-  expect(dropped.reduce((sum, each) => sum + each, 0)).toBe(5000 - many);
+  // Of the last ones too, where this process stood still meanwhile.
+  expect(dropped.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(5000 - many);
 });
 
 test('it sees its own environment and nothing of ours', async () => {

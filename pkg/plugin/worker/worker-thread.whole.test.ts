@@ -50,7 +50,7 @@ test('what loads may be busy; after that, not for long', async () => {
 
 test('threads that do not end are left behind, and after three there is no other', async () => {
   const markers = [1, 2, 3].map((i) => join(folder, `asleep-${i}`));
-  const threads = await Promise.all(markers.map((marker) => startThread(asleep(marker, 4), { terminateMs: 300 })));
+  const threads = await Promise.all(markers.map((marker) => startThread(asleep(marker, 10), { terminateMs: 300 })));
   while (!markers.every((marker) => existsSync(marker))) await new Promise((resolve) => setImmediate(resolve));
   await Promise.all(threads.map((thread) => thread.terminate()));
   expect([threadsLeftBehind('test'), threadsLeftBehind('other'), threadCount()]).toEqual([3, 0, 3]);

@@ -98,7 +98,8 @@ test('without a resourceVersion: what is there, then what comes, and nothing twi
 test('a model that goes: DELETED for each, then a browser is told to give up', async () => {
   const own = await register(env);
   await create(env, own.path, own.object('a'));
-  const source = new FetchEventSource(`${env.url}${own.path}?watch=true`, env.token);
+  // Of a stream that the server ends just before, a browser would come back too late to see it go.
+  const source = new FetchEventSource(`${env.url}${own.path}?watch=true&timeoutSeconds=60`, env.token);
   await source.until((it) => changesOf(it).length >= 1);
   await call(env, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${own.definition.metadata.name}`, { method: 'DELETE' });
   await source.done;

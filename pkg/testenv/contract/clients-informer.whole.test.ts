@@ -86,7 +86,7 @@ test('Watch: events and a done without an error when the server ends it', async 
   const seen: string[] = [];
   const ended = await new Promise<unknown>((resolve, reject) => {
     new Watch(kubeConfig(env.url, env.token))
-      .watch(posts.path, { timeoutSeconds: 1 }, (phase, { metadata }: KubernetesObject) => seen.push(`${phase} ${metadata!.name}`), resolve)
+      .watch(posts.path, { timeoutSeconds: 4 }, (phase, { metadata }: KubernetesObject) => seen.push(`${phase} ${metadata!.name}`), resolve)
       .catch(reject);
   });
   expect([seen, ended ?? undefined]).toEqual([['ADDED a'], undefined]);

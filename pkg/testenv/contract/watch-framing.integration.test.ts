@@ -99,7 +99,7 @@ describe('JSON lines', () => {
   });
 
   test('a watch with watch=1, and timeoutSeconds that says nothing, are watches', async () => {
-    const response = await env.request(`${posts.path}?watch=1&timeoutSeconds=1`);
+    const response = await env.request(`${posts.path}?watch=1&timeoutSeconds=4`);
     const text = await response.text();
     expect(text.split('\n').filter((line) => line !== '')).toHaveLength(3);
   });

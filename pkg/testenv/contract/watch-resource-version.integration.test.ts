@@ -84,8 +84,9 @@ describe('places no watch can start at', () => {
     await create(env, posts.path, posts.object('arrives-1'));
     await create(env, posts.path, posts.object('arrives-2'));
     const stream = await opening;
-    await stream.untilCount(1);
-    expect(stream.story).toEqual(['ADDED arrives-2']);
+    await stream.until(({ story }) => story.includes('ADDED arrives-2'));
+    // The first is the revision that was asked for, unless something else in the database had it.
+    expect(stream.story.filter((each) => each !== 'ADDED arrives-1')).toEqual(['ADDED arrives-2']);
     stream.close();
     await Promise.all([1, 2].map((n) => call(env, `${posts.path}/arrives-${n}`, { method: 'DELETE' })));
   });
