@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { settledWithin } from '#pkg/database/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
@@ -27,8 +28,9 @@ export interface Removal {
 const isDue = '(NOT namespace_ready OR namespace_checked IS NULL OR namespace_checked < greatest($1::timestamptz, clock_timestamp() - make_interval(secs => $2)))';
 /** In one look. */
 const MOST = 50;
-/** Attempts at one removal. */
-const REMOVALS = 5;
+/** Attempts at one removal, and the longest pause between two of them: replicas that look meanwhile are not to keep step with it. */
+const REMOVALS = 20;
+const REMOVAL_PAUSE_MS = 20;
 
 /**
  * Keeps the content platform's namespaces in step with the organizations, whatever fails in between: column `namespace_ready` says what is left to do,
@@ -109,6 +111,7 @@ export class OrgNamespaces {
         return removed;
       });
       if (outcome !== undefined) return outcome;
+      await delay(Math.random() * REMOVAL_PAUSE_MS);
     }
     throw new Error('others made the namespace anew each time');
   }

@@ -49,11 +49,14 @@ let platform: TestNamespaces;
 const loops: OrgNamespaces[] = [];
 let admin: string;
 
+/** Of replicas that are started. */
+let patienceMs = 60_000;
+
 beforeAll(async () => {
   platform = new TestNamespaces();
   server = await startAccessTest({
     operations: ({ access: database, audit, log }) => {
-      const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs: 100 });
+      const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs });
       loops.push(namespaces);
       return orgOperations({ database, audit, organizations: new Organizations(database), namespaces });
     },
@@ -208,17 +211,19 @@ describe('a new one', () => {
 });
 
 test('a platform that does not answer holds nobody up, and at most one connection', async () => {
+  patienceMs = 100;
+  const impatient = await server.startReplica();
   let resume!: () => void;
   platform.pause = new Promise((resolve) => {
     resume = resolve;
   });
-  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send('POST', '', { name: `Org ${i}` })));
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => impatient.send('POST', path, { as: admin, body: { name: `Org ${i}` } })));
   expect(answers.map(({ status, json }) => [status, (json as { namespace_ready: boolean }).namespace_ready])).toEqual(answers.map(() => [201, false]));
-  expect((await send('GET')).status).toBe(200);
+  expect((await impatient.send('GET', path, { as: admin })).status).toBe(200);
   resume();
   platform.pause = undefined;
   const [last] = answers.slice(-1);
-  await loops[0]!.ensure((last!.json as { id: string }).id);
+  await loops.at(-1)!.ensure((last!.json as { id: string }).id);
   while (platform.names.size < 12) await platform.next();
 });
 

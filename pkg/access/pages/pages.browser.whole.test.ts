@@ -17,6 +17,8 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     await server?.stop();
   });
 
+  const wrong = 'wrong horse';
+
   async function newUser(): Promise<string> {
     count += 1;
     const username = `user${count}`;
@@ -29,6 +31,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     await page.getByLabel('Username').fill(username);
     await page.getByLabel('Password', { exact: true }).fill(typed);
     await page.getByRole('button', { name: 'Log in' }).click();
+    await (typed === wrong ? page.getByRole('alert') : page.getByRole('heading', { name: 'Profile' })).waitFor();
   }
 
   async function inContext(options: Parameters<Browser['newContext']>[0], work: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> {
@@ -50,7 +53,7 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     test('somebody logs in, and is told when the password is wrong', async () => {
       const username = await newUser();
       await inContext({ javaScriptEnabled }, async (page) => {
-        await logIn(page, username, 'wrong horse');
+        await logIn(page, username, wrong);
         await page.getByRole('alert').getByText('incorrect').waitFor();
         expect(await page.getByLabel('Username').inputValue()).toBe(username);
         expect(await page.getByLabel('Password', { exact: true }).inputValue()).toBe('');
@@ -190,13 +193,13 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
     await inContext({}, async (page) => {
       await page.goto(`${server.url}/login/`);
       await check(page, 'login');
-      await logIn(page, username, 'wrong horse');
+      await logIn(page, username, wrong);
       await check(page, 'login-wrong');
       await logIn(page, username);
       await page.getByRole('heading', { name: 'Profile' }).waitFor();
       await check(page, 'profile');
       await page.goto(`${server.url}/settings/password/`);
-      await page.getByLabel('Current password').fill('wrong horse');
+      await page.getByLabel('Current password').fill(wrong);
       await page.getByLabel('New password', { exact: true }).fill('short');
       await page.getByLabel('New password again').fill('short');
       await page.getByRole('button', { name: 'Change password' }).click();

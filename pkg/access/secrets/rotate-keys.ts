@@ -10,7 +10,7 @@ import { sealedByColumn, sealedTables } from './sealed-tables.ts';
 const LOCK = 'svc rotate-keys';
 /** Of attempts to drop a key that somebody keeps sealing with. */
 const MOST_ROUNDS = 10;
-const LOCK_WAIT = '2s';
+const LOCK_WAIT = '5s';
 const FOREIGN_KEY_VIOLATION = '23503';
 const LOCK_NOT_AVAILABLE = '55P03';
 

@@ -86,7 +86,7 @@ describe('a session', () => {
     const touched = await row();
     expect(touched.idle).toBeLessThan(30);
     expect(touched.left).toBeGreaterThan(86_300);
-    await sql("UPDATE access.sessions SET created = now() - interval '29 days 23 hours', last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
+    await sql("UPDATE access.sessions SET created = now() - interval '719 hours', last_seen = now() - interval '70 seconds' WHERE id = $1", [id]);
     await ask(token);
     expect((await row()).left).toBeLessThan(3601);
   });

@@ -359,6 +359,7 @@ test('a replica that cannot know the newest roles is 503 for all but system:mast
   const authorizer = new RbacAuthorizer(roles, { maxLagMs: 1500 });
   const attributes = { verb: 'get', group: '', version: 'v1', resource: 'events', subresource: '', namespace: 'default', name: 'x', isResourceRequest: true, path: '' };
   const auditor = userOf('eve', 'svc:system-auditors');
+  await eventually(() => roles.lagMs < 1000);
   expect((await authorizer.authorize({ ...attributes, user: auditor })).allowed).toBe(true);
   const other = new Client(server.connection);
   await other.connect();

@@ -126,7 +126,7 @@ describe('watch', () => {
 
   test('ends when asked to, after a last bookmark', async () => {
     const from = await revision();
-    const reader = await Reader.open(`&resourceVersion=${from}&timeoutSeconds=1&allowWatchBookmarks=true&labelSelector=none`);
+    const reader = await Reader.open(`&resourceVersion=${from}&timeoutSeconds=3&allowWatchBookmarks=true&labelSelector=none`);
     await reader.until(() => false);
     expect(reader.ended).toBe(true);
     expect(reader.lines.at(-1)?.type).toBe('BOOKMARK');

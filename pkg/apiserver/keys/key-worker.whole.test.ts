@@ -176,7 +176,8 @@ test('a promise that nobody waits for ends no process', async () => {
 });
 
 test('who cannot be interrupted is told so, while others have their keys, and waits when that was too often', async () => {
-  const own = new KeyWorker({ hangMs: 300 });
+  // So long the others' process has to start, before the one that is tried alone is given up.
+  const own = new KeyWorker({ hangMs: 2000 });
   const hanging = () => own.evaluate({ hash: 'hang', text: `var indexKeys = { f: ${hang} };` }, [{ function: 'f', multi: false }], ['{}']);
   const fault = [[{ fault: 'the process that runs its functions could not be interrupted' }]];
   const order: string[] = [];
