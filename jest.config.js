@@ -13,8 +13,12 @@ export default {
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
-  // As tsconfig.json has them: what plugins import.
-  moduleNameMapper: { '^@svc/sdk$': '<rootDir>/pkg/index.ts', '^@svc/sdk/testing$': '<rootDir>/pkg/testenv/index.ts' },
+  moduleNameMapper: {
+    // As tsconfig.json has them: what plugins import.
+    '^@svc/sdk$': '<rootDir>/pkg/index.ts',
+    '^@svc/sdk/testing$': '<rootDir>/pkg/testenv/index.ts',
+    '^fast-check$': '<rootDir>/hack/jest/fast-check.ts',
+  },
   transform: { '^.+\\.ts$': '<rootDir>/hack/jest/esbuild-transform.js' },
   globalSetup: '<rootDir>/hack/jest/global-setup.ts',
   globalTeardown: '<rootDir>/hack/jest/global-teardown.ts',
