@@ -18,6 +18,9 @@ export interface LeaderElectorOptions {
   retryMs?: number;
 }
 
+/** For giving the lease back, milliseconds: who waits for this process to end waits for that. */
+const releaseMs = 2000;
+
 /** A turn as leader: `signal` fires when it is over, whatever ended it. */
 export interface Leadership {
   /** For the writes of this turn. */
@@ -156,7 +159,7 @@ export class LeaderElector {
     if (held?.spec?.holderIdentity !== this.#options.identity) return;
     const spec: LeaseSpec = { ...held.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime() };
     try {
-      await this.#written(client.update(leaseType, { ...held, spec }, { signal: AbortSignal.timeout(this.#options.retryMs) }));
+      await this.#written(client.update(leaseType, { ...held, spec }, { signal: AbortSignal.timeout(releaseMs) }));
     } catch (error) {
       log.warn({ err: error, lease: name }, 'the lease could not be given back; it runs out');
     }
