@@ -83,7 +83,7 @@ function run(client: Client, open: ConstructorParameters<typeof PluginClients>[0
   const clients = new PluginClients(open);
   stops.push(() => clients.close());
   const host = new PluginHost({ client, clientOf: clients.of, dir: join(folder, 'plugins'), bundleDir: join(folder, 'bundles'), log, platformVersion: '2.22.0', intervalMs: 50 });
-  const election = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'controllers', durationMs: 3000, deadlineMs: 2000, retryMs: 100 };
+  const election = { identity: `test-${Math.random()}`, namespace: 'default', lease: 'controllers', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
   const manager = new Manager({ client, log, controllers: [...builtinControllers({ client, log }), host.controller], election });
   stops.push(() => manager.stop());
   manager.start();

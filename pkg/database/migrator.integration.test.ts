@@ -10,7 +10,7 @@ let home: TestDatabase;
 let databases: Database[];
 beforeAll(async () => {
   home = await createTestDatabase();
-  databases = await Promise.all([1, 2, 3, 4].map(() => Database.connect({ connection: home.connection, log: silentLog, statementTimeoutMs: 200 })));
+  databases = await Promise.all([1, 2, 3, 4].map(() => Database.connect({ connection: home.connection, log: silentLog })));
 });
 afterAll(async () => {
   await Promise.all(databases.map((database) => database.close()));
@@ -24,7 +24,7 @@ function first(): Database {
 }
 
 const built: Migration = { name: '0001_books', up: (db) => db.schema.createTable('book').addColumn('title', 'text').execute() };
-/** Slow enough for the others to come to wait, and longer than the statement limit of the main pool. */
+/** Slow enough for the others to come to wait, and longer than the limits of who is hurried. */
 const raw: Migration = {
   name: '0002_pages',
   up: async (db) => {
@@ -59,7 +59,7 @@ test('a step that waits for who uses a table makes nobody else wait for long, an
 });
 
 test('a step takes its time, whatever limit the user has', async () => {
-  const hurried = await Database.connect({ connection: { ...home.connection, options: '-c statement_timeout=100' }, log: silentLog });
+  const hurried = await Database.connect({ connection: { ...home.connection, options: '-c statement_timeout=250' }, log: silentLog, statementTimeoutMs: 250 });
   expect(await migrate(hurried, 'patient', [built, raw])).toEqual(['0001_books', '0002_pages']);
   await hurried.close();
 });

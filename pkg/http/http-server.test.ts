@@ -28,10 +28,13 @@ function ok(context: RequestContext): Promise<void> {
   return sendJson(context, 200, '{"ok":true}');
 }
 
-async function echo(context: RequestContext): Promise<void> {
-  const body = await readBody(context, { limit: 10, timeoutMs: 100 });
-  await sendJson(context, 200, body);
-}
+const echoWithin =
+  (timeoutMs: number): Handler =>
+  async (context) => {
+    const body = await readBody(context, { limit: 10, timeoutMs });
+    await sendJson(context, 200, body);
+  };
+const echo = echoWithin(20_000);
 
 /** Answers the first request 201, once the test lets it, and others 200 when their body is there. */
 function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: ReturnType<typeof gate<void>>; handler: Handler } {
@@ -459,7 +462,7 @@ describe('readBody', () => {
     ['long chunk extensions', 413, `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\n`],
     ['refused before it is sent', 413, `${post}Expect: 100-continue\r\nContent-Length: 11\r\n\r\n`],
   ])('%s is %i', async (_reason, code, bytes) => {
-    const { raw } = await start(echo, { lingerMs: 20 });
+    const { raw } = await start(code === 408 ? echoWithin(100) : echo, { lingerMs: 20 });
     expect(await raw(bytes)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
   });
 

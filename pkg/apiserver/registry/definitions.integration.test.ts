@@ -292,6 +292,7 @@ describe('namespaces', () => {
     expect((await failure(client.create(thing('ns.example.com', 'z', { namespace: 'other' }), writing(), 'team'))).code).toBe(400);
     const { deleted, object } = await namespaces.delete('team');
     expect([deleted, object.metadata.finalizers, object.status]).toEqual([false, ['kubernetes'], { phase: 'Terminating' }]);
+    await pair.two.registry.findNewest('ns.example.com', 'v1', 'things');
     // The other replica may not have heard of it yet: it finds out.
     const late = await failure(things('ns.example.com', pair.two).create(thing('ns.example.com', 'late'), writing(), 'team'));
     expect([late.code, late.details?.causes?.[0]?.reason]).toEqual([403, 'NamespaceTerminating']);

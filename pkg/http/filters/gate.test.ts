@@ -1,6 +1,6 @@
 import { ServerResponse, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Gate } from './gate.ts';
 
@@ -19,6 +19,7 @@ async function settled(): Promise<void> {
 
 describe('a gate', () => {
   test('is first come, first served, while nobody waits long', async () => {
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(1000);
     const gate = new Gate({ limit: 1, maxWaitMs: 20_000 });
     const outcomes: string[] = [];
     enterAll(gate, ['a', 'b', 'c'], outcomes);
@@ -27,6 +28,7 @@ describe('a gate', () => {
       gate.leave();
     }
     expect(outcomes).toEqual(['a in', 'b in', 'c in']);
+    clock.mockRestore();
   });
 
   test('lets the newest in where the oldest has waited too long to be served in time', async () => {

@@ -32,7 +32,7 @@ beforeEach(async () => {
   };
   const authentication = withAuthentication({ authenticateRequest: async () => real });
   server = await startTestServer((context) => sendJson(context, 200, JSON.stringify(context.user)), {
-    filters: (log) => [withRequestId(), withLogging(log), withStatus(), authentication, withImpersonation(authorizer)],
+    filters: (log) => [withRequestId(), withLogging(log, { slowMs: Infinity }), withStatus(), authentication, withImpersonation(authorizer)],
   });
 });
 afterEach(() => server.server.close({ drainTimeoutMs: 0 }));

@@ -6,7 +6,9 @@ import { LeaderElector, type Leadership, type LeaderElectorOptions } from './lea
 import { leaseType } from './lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-const quick = { namespace: 'default', durationMs: 1000, deadlineMs: 500, retryMs: 30 };
+/** A lease is given back, or runs out quickly only where a test says so: a machine that stands still ends nobody's turn. */
+const quick = { namespace: 'default', durationMs: 60_000, deadlineMs: 50_000, retryMs: 30 };
+const short = { durationMs: 1000, deadlineMs: 500 };
 
 let env: TestEnv;
 let client: Client;
@@ -43,7 +45,7 @@ describe('a lease', () => {
   test('is led by one at a time, and handed on at once by one who leaves', async () => {
     const first = new Candidate({ identity: 'first', lease: 'handed-on' });
     expect((await first.began).fence).toEqual({ namespace: 'default', lease: 'handed-on', transitions: 0 });
-    const second = new Candidate({ identity: 'second', lease: 'handed-on', durationMs: 60_000 });
+    const second = new Candidate({ identity: 'second', lease: 'handed-on' });
     await client.get(leaseType, { namespace: 'default', name: 'handed-on' });
     expect(second.leading).toBeUndefined();
     first.stop.abort();
@@ -56,11 +58,11 @@ describe('a lease', () => {
 
   test('of one who fell silent is taken when it has run out, and not before', async () => {
     const faulty = new FaultyClient({ client, seed: 1, rates: {} });
-    const first = new Candidate({ identity: 'first', lease: 'silent', client: faulty });
+    const first = new Candidate({ identity: 'first', lease: 'silent', client: faulty, ...short });
     await first.began;
     const cut = performance.now();
     faulty.setRates({ unavailable: 1 });
-    const second = new Candidate({ identity: 'second', lease: 'silent' });
+    const second = new Candidate({ identity: 'second', lease: 'silent', ...short });
     const order: string[] = [];
     await Promise.all([first.ended.then(() => order.push('the first steps down')), second.began.then(() => order.push('the second begins'))]);
     expect(order).toEqual(['the first steps down', 'the second begins']);

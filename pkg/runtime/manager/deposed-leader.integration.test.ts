@@ -72,7 +72,7 @@ test('a leader that does not know that it is deposed has its writes refused', as
       }),
     ],
   });
-  const leader = new Manager({ client: second!, log: silent, election: { ...election, identity: 'leader', deadlineMs: 700 }, controllers: [signing(2, () => {})] });
+  const leader = new Manager({ client: second!, log: silent, election: { ...election, identity: 'leader', durationMs: 60_000, deadlineMs: 50_000 }, controllers: [signing(2, () => {})] });
   await first!.create(postType, newPost('before'));
   deposed.start();
   try {

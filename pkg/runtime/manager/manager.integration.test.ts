@@ -52,7 +52,7 @@ test('a controller brings objects that were there, new ones and changed ones to 
 });
 
 test('of two managers one leads; when it goes the other takes over, with a fence of its own', async () => {
-  const election = { namespace: 'default', lease: 'counting', durationMs: 1000, deadlineMs: 700, retryMs: 100 };
+  const election = { namespace: 'default', lease: 'counting', durationMs: 60_000, deadlineMs: 50_000, retryMs: 100 };
   const fences: number[] = [];
   const noting = controllerFor(postType)
     .named('noting')

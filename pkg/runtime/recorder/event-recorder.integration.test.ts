@@ -65,7 +65,7 @@ test('events are found as clients of Kubernetes ask for them', async () => {
   const recorder = new EventRecorder({ client, log: silent });
   recorder.sinkOf('posts').record(newPost('asked'), seen);
   recorder.sinkOf('posts').record(newPost('asked'), { ...seen, type: 'Warning', reason: 'Lost' });
-  await recorder.stop();
+  await recorder.stop(20_000);
   const answer = await env.request('/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dasked,involvedObject.kind%3DPost,type%3DWarning,reason%3DLost');
   expect(await answer.json()).toMatchObject({ kind: 'EventList', items: [{ reason: 'Lost', count: 1 }] });
   const newest = await env.request('/api/v1/events?sort=lastTimestamp,desc&limit=1');
@@ -93,7 +93,7 @@ describe('what goes wrong', () => {
     while (made === undefined) [made] = await eventsOf('expired');
     await client.delete(eventType, { namespace: 'default', name: made.metadata.name });
     sink.record(newPost('expired'), seen);
-    await recorder.stop();
+    await recorder.stop(20_000);
     expect(await eventsOf('expired')).toMatchObject([{ count: 2 }]);
   });
 

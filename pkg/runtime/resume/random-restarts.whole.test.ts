@@ -102,7 +102,7 @@ describe.each(worlds)('a controller that resumes, where $reason', ({ rates, lear
     const manager = new Manager({ client: faulty.nextLife(), log: silent, name: run, controllers: [definition] });
     manager.start();
     let timer: NodeJS.Timeout | undefined;
-    const overdue = new Promise<void>((resolve) => (timer = setTimeout(resolve, 5000)));
+    const overdue = new Promise<void>((resolve) => (timer = setTimeout(resolve, 60_000)));
     if (!isDone()) await Promise.race([done, overdue]);
     clearTimeout(timer);
     await manager.stop();

@@ -245,7 +245,7 @@ test('a position that the API never comes to, as that of another database, says 
 
 test('a successor, whose caches are warm, goes on where the leader was', async () => {
   const stage = new Stage('heir');
-  const election = { namespace: 'default', lease: 'heir', durationMs: 1000, deadlineMs: 700, retryMs: 50 };
+  const election = { namespace: 'default', lease: 'heir', durationMs: 60_000, deadlineMs: 50_000, retryMs: 50 };
   for (const name of ['heir-a', 'heir-b', 'heir-c']) await stage.write(name);
   const leader = stage.start(stage.definition(), { election: { ...election, identity: 'leader' } });
   await stage.until(() => stage.seen.length === 3);

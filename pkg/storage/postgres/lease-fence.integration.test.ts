@@ -180,8 +180,8 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   let acknowledged = 0;
   let refused = 0;
 
-  /** A leader's lane: changes one object, makes and removes another, until it is told that it leads no more. */
-  async function lead(store: PostgresStore, lane: number, options: WriteOptions & { fence: Fence }): Promise<number> {
+  /** A leader's lane: changes one object, makes and removes another, until it is told that it leads no more; `begun` as soon as that has gone well once. */
+  async function lead(store: PostgresStore, lane: number, options: WriteOptions & { fence: Fence }, begun: () => void): Promise<number> {
     const { transitions } = options.fence;
     let last = 0;
     try {
@@ -191,6 +191,7 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
         const made = await store.write(createOf(model, sampleObject(`lane-${lane}`, { spec })), options);
         last = made.revision;
         acknowledged += 2;
+        begun();
         last = (await store.write(next(model, made), options)).revision;
         acknowledged += 1;
       }
@@ -207,9 +208,11 @@ test(`in ${rounds} turns no write of a deposed leader is made after the lease ha
   for (let round = 0; round < rounds; round += 1) {
     const [leader, successor] = round % 2 === 0 ? [stores[0]!, stores[1]!] : [stores[1]!, stores[0]!];
     const fence = held('raced', round);
-    const lanes = objects.map((_, lane) => lead(leader, lane, { fence }));
+    const lanes: Promise<number>[] = [];
+    const begun = objects.map((_, lane) => new Promise<void>((resolve) => lanes.push(lead(leader, lane, { fence }, resolve))));
+    if (round % 3 === 0) await Promise.all(begun);
+    if (round % 3 === 1) await successor.ping();
     for (let turns = round % 17; turns > 0; turns -= 1) await turn();
-    if (round % 3 === 0) await Promise.race([...lanes, successor.ping()]);
     lease = await successor.write(next(leases, lease, { holderIdentity: `leader-${round + 1}`, leaseTransitions: round + 1 }));
     // Sent after the acknowledgement, from either replica: refused.
     const late = await Promise.allSettled(stores.map((store, i) => store.write(createOf(model, sampleObject(`late-${round}-${i}`)), { fence })));

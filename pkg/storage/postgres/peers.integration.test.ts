@@ -44,8 +44,7 @@ test('a process that nobody answers knows that it is alone, until somebody comes
   await until(() => !first.peers.present);
 
   const second = await begin('second');
-  await until(() => first.peers.present);
-  expect(second.peers.present).toBe(true);
+  await until(() => first.peers.present && second.peers.present);
 
   await notify('first');
   await notify('second');
