@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -31,7 +32,7 @@ export async function alone(path: string, make: () => Promise<void>): Promise<vo
 
 /** Linked into place with the holder's id in it: there is no moment at which it says nothing. */
 async function take(lock: string): Promise<boolean> {
-  const mine = `${lock}.${process.pid}`;
+  const mine = `${lock}.${randomUUID()}`;
   await writeFile(mine, String(process.pid));
   try {
     await link(mine, lock);
