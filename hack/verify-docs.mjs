@@ -51,7 +51,7 @@ async function problemOf(blocks, inParts) {
     const addresses = { 'http:8090': server.url, 'http:8091': server.accessUrl, 'https:8443': server.tlsUrl, 'https:8444': server.accessTlsUrl };
     const ours = (url, scheme, port) => addresses[`${scheme}:${port}`] ?? url;
     const scripts = blocks.map(({ script }) => ({ script: script.replaceAll(/(https?):\/\/(?:127\.0\.0\.1|localhost):(\d+)/g, ours) }));
-    const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), BASE: server.url } });
+    const { code, outputs, stderr } = await runBlocks(scripts, { cwd: server.folder, env: { ...withoutOptions(process.env), SVC_LOG_SLOW_REQUEST: '1h', BASE: server.url } });
     const wrong = blocks.findIndex(({ expected }, index) => expected !== undefined && outputs[index] !== undefined && !matchesOutput(outputs[index], expected));
     if (code !== 0) return `${blocks[Math.max(0, outputs.length - 1)].line}: the block failed (${code})\n${outputs.at(-1) ?? ''}${stderr}`;
     if (wrong !== -1) return `${blocks[wrong].line}: the block printed something else:\n${outputs[wrong]}`;

@@ -60,7 +60,7 @@ describe('svc serve', () => {
   });
 
   test('shows each series of its metrics once, and follows a request through its log', async () => {
-    const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug']);
+    const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug', '--svc.log.slow-request=1h']);
     const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
     const { headers } = as(token);
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
