@@ -12,7 +12,8 @@ import { killPrograms, Program } from './start-test-program.ts';
 const token = newPersonalToken();
 const noteType: ResourceType = { group: 'library.example.com', version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: false };
 const leaseType: ResourceType = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true, hasStatusSubresource: false };
-const count = 60;
+/** So many that a kill meets them half done, though the test hears of the first late. */
+const count = 240;
 /** Shipped, and made by a person before it is its turn. */
 const persons = ['note-20', 'note-55'];
 

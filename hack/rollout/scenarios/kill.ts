@@ -6,8 +6,8 @@ import { someOf, type Stage } from '../scenario.ts';
 import { concurrency } from '../traffic.ts';
 
 const watchers = 8;
-/** What was sent to a process before its connections were known to be gone. */
-const noticeMs = 1000;
+/** What was sent to a process before its connections were known to be gone: a second of the proxy's, and one for a busy machine. */
+const noticeMs = 2000;
 const readyTimeoutMs = 60_000;
 const settleMs = 2500;
 const takeoverMs = 45_000;
