@@ -12,6 +12,7 @@ export const landings: readonly Landing[] = [
   { commit: '12578c54dfd8666206fcc733bf4d28190d4bdc88', word: 'controllers' },
   { commit: '4d8b09221516e969353e151773246ca821c40355', word: 'plugins' },
   { commit: '44acc3fb792e5d5edabc5d00c1085795acd8c21b', word: 'identity' },
+  { commit: 'af56dcc5360265e5041c528839bc579b37122bee', word: 'shipping' },
 ];
 
 /** The landing before the one that is being worked on: N-1, which runs beside this. */
