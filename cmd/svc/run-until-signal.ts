@@ -24,6 +24,8 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
   };
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'a failure was handled by nobody'));
   process.on('uncaughtException', (error) => abandon({ err: error }, 'an error was caught by nobody'));
+  let limit: NodeJS.Timeout | undefined;
+  const limitStop = (): void => void (limit ??= setTimeout(() => abandon({ drainTimeoutMs }, 'the stop took longer than svc.server.drain-timeout'), drainTimeoutMs).unref());
   const signalled = new Promise<void>((resolve) => {
     let first: number | undefined;
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -34,7 +36,7 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
       }
       first = now;
       log.info({ signal, drainTimeoutMs }, 'stopping');
-      setTimeout(() => abandon({ drainTimeoutMs }, 'the stop took longer than svc.server.drain-timeout'), drainTimeoutMs).unref();
+      limitStop();
       resolve();
     };
     process.on('SIGTERM', onSignal);
@@ -42,8 +44,12 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
   });
   const running = await start();
   const reason = await Promise.race([signalled, ...(running.failed === undefined ? [] : [running.failed])]);
-  if (reason !== undefined) log.fatal({}, reason);
+  if (reason !== undefined) {
+    log.fatal({}, reason);
+    limitStop();
+  }
   const isClean = await running.stop();
+  clearTimeout(limit);
   log.info({}, 'stopped');
   waitForNoThread(log);
   return isClean && reason === undefined ? 0 : 1;
