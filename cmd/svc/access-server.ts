@@ -46,7 +46,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const accessDatabase = new AccessDatabase(database);
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     const token = await readTokenFile(options, 'svc.access.token-file');
-    const client = RestClient.connect({ ...platformServer(options, 'svc.access'), token });
+    const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
     teardown.add('client', async () => client.close());
     const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
     server.serve(access);

@@ -55,7 +55,7 @@ async function startControllerManager(options: Options, { token, environment, lo
   try {
     const metrics = new Registry();
     showProcess(metrics, 'controller-manager');
-    const platform = { ...platformServer(options, 'svc.controllers'), token };
+    const platform = { ...platformServer(options, 'svc.controllers', log), token };
     const client = RestClient.connect({ ...platform, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
     teardown.add('client', async () => client.close());
     const hosted: EndpointGroup[] = [];

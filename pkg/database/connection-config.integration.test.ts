@@ -120,15 +120,19 @@ describe('a connection to PostgreSQL is made with the files as they are then', (
     await database.close();
   });
 
-  test('or as they were before, while they cannot be used', async () => {
+  test('or as they were before, while they cannot be used, which is said once', async () => {
+    const warnings: string[] = [];
     for (const name of ['ca', 'client'] as const) await writeFile(file(`mounted.${name}`), name === 'ca' ? authority : clientCertificate);
     await writeFile(file('mounted.key'), clientKey);
-    const database = await Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('mounted.ca')}&sslcert=${file('mounted.client')}&sslkey=${file('mounted.key')}`, log: silentLog });
+    const database = await Database.connect({ url: `postgres://certified@${address}:5432/postgres?sslrootcert=${file('mounted.ca')}&sslcert=${file('mounted.client')}&sslkey=${file('mounted.key')}`, log: { ...silentLog, warn: (details) => void warnings.push(JSON.stringify(details)) } });
     await writeFile(file('mounted.key'), serverKey);
     await writeFile(file('mounted.ca'), '');
     await connects(database);
+    await connects(database);
+    expect(warnings).toEqual([expect.stringMatching(/mounted\.client and .*mounted\.key cannot be used/), expect.stringMatching(/mounted\.ca cannot be used/)]);
     await rm(file('mounted.ca'));
     await connects(database);
+    expect(warnings.slice(2)).toEqual([expect.stringMatching(/mounted\.ca.*ENOENT/)]);
     // A pair, and of nobody whom the server lets in.
     await writeFile(file('mounted.client'), serverCertificate);
     await expect(connects(database)).rejects.toThrow();

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError, messageOf } from './database-error.ts';
+import type { Log } from './log.ts';
 
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 type Mode = (typeof modes)[number];
@@ -16,10 +17,11 @@ const ownParameters = ['application_name', 'fallback_application_name'];
  * How to reach the database of a URL. Its TLS is as libpq has it: `sslmode` (disable, require, verify-ca, verify-full), `sslrootcert`, `sslcert`, `sslkey`.
  * With an authority, of the URL or in `caFile`, and no mode, it is verify-full; with neither there is no TLS. `prefer` and `allow` are refused: whoever is between
  * could choose that there is none; so is every other parameter that asks for protection. The files are read anew at each connection: `ssl` must not be copied.
+ * Where they cannot be used, those before stay, and the log says so once.
  * Source: https://www.postgresql.org/docs/current/libpq-ssl.html
  * Throws DatabaseError, which never repeats the URL.
  */
-export function connectionConfig(url: string, caFile?: string): ClientConfig {
+export function connectionConfig(url: string, { caFile, log }: { caFile: string | undefined; log: Log }): ClientConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
   const cut = url.indexOf('?');
   const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
@@ -33,7 +35,7 @@ export function connectionConfig(url: string, caFile?: string): ClientConfig {
   const mode = given === undefined ? (authority === undefined ? 'disable' : 'verify-full') : modes.find((known) => known === given);
   if (mode === undefined) throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
   const address = cut === -1 ? url : url.slice(0, cut);
-  return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, ssl: tlsOf(mode, { authority, cert, key }) };
+  return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, ssl: tlsOf(mode, { authority, cert, key }, log) };
 }
 
 /** What is said twice stays, and is refused. */
@@ -49,7 +51,7 @@ interface Files {
   key: string | undefined;
 }
 
-function tlsOf(mode: Mode, { authority, cert, key }: Files): false | ConnectionOptions {
+function tlsOf(mode: Mode, { authority, cert, key }: Files, log: Log): false | ConnectionOptions {
   if (mode === 'disable') {
     if (authority !== undefined || cert !== undefined || key !== undefined) throw new DatabaseError('The database url says sslmode=disable, and certificates are named; without TLS nothing checks them.');
     return false;
@@ -59,9 +61,9 @@ function tlsOf(mode: Mode, { authority, cert, key }: Files): false | ConnectionO
   // Anybody can have a certificate of a public authority, for some name.
   if (authority === 'system' && mode !== 'verify-full') throw new DatabaseError(`The database url says sslmode=${mode} and sslrootcert=system, which would trust anybody; use verify-full.`);
   const options: ConnectionOptions = mode === 'verify-full' ? {} : authority === undefined ? { rejectUnauthorized: false } : { checkServerIdentity: () => undefined };
-  if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair));
+  if (cert !== undefined && key !== undefined) follow(options, { cert, key }, (pair) => createSecureContext(pair), log);
   // `system`: the authorities that Node knows, as with none; a file without one would be those, too.
-  if (authority !== undefined && authority !== 'system') follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''));
+  if (authority !== undefined && authority !== 'system') follow(options, { ca: authority }, ({ ca }) => new X509Certificate(ca ?? ''), log);
   return options;
 }
 
@@ -71,13 +73,17 @@ type Texts = Partial<Record<'ca' | 'cert' | 'key', string>>;
  * Gives the options what is in the files whenever they are asked, as certificates are renewed. What was there before stays while they cannot be read or do not
  * pass the check, half replaced. Throws DatabaseError where they never did.
  */
-function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown): void {
+function follow(options: ConnectionOptions, files: Texts, check: (texts: Texts) => unknown, log: Log): void {
   let used = readAll(files, check);
+  let complaint: string | undefined;
   const now = (): Texts => {
     try {
       used = readAll(files, check);
-    } catch {
-      // The next connection looks again.
+      complaint = undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason !== complaint) log.warn({ reason }, 'new certificates for the database cannot be used; those before stay');
+      complaint = reason;
     }
     return used;
   };

@@ -68,7 +68,7 @@ export class Database {
     this.log = options.log;
     this.observer = options.observer;
     this.config = {
-      ...(options.url === undefined ? options.connection : connectionConfig(options.url, options.caFile)),
+      ...(options.url === undefined ? options.connection : connectionConfig(options.url, { caFile: options.caFile, log: options.log })),
       application_name: options.applicationName ?? 'svc',
       connectionTimeoutMillis: options.connectionTimeoutMs ?? 10_000,
       keepAlive: true,
