@@ -4,8 +4,14 @@ import type { Options } from './options/option-table.ts';
 /** Of the drain timeout, what is kept back for everything after the last request. */
 const LONGEST_AFTERMATH_MS = 5000;
 
-/** For a server to end its requests. The delay is at most half of what there is. */
-export function drainTimes(options: Options): { delayMs: number; drainTimeoutMs: number } {
+/** For a server to end its requests. */
+export interface DrainTimes {
+  /** For load balancers to notice, at most half of what there is. */
+  readonly delayMs: number;
+  readonly drainTimeoutMs: number;
+}
+
+export function drainTimes(options: Options): DrainTimes {
   const all = options['svc.server.drain-timeout'];
   const forRequests = all - Math.min(LONGEST_AFTERMATH_MS, all / 2);
   const delayMs = Math.min(options['svc.server.shutdown-delay'], forRequests / 2);

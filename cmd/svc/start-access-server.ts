@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
 import type { ServerCertificate } from '#pkg/http/index';
 import { apiHttpOptions } from './api-http-options.ts';
-import { drainTimes } from './drain-times.ts';
+import { drainTimes, type DrainTimes } from './drain-times.ts';
 import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
 import { explained, listenTls } from './listen.ts';
@@ -25,16 +25,18 @@ export interface ListenParts {
   teardown: Teardown;
   certificate: ServerCertificate | undefined;
   metrics?: Registry;
+  /** Asked when it stops; those of the options by default. */
+  drain?: () => DrainTimes;
 }
 
 /** Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError where a port is taken. */
-export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry() }: ListenParts): Promise<ListeningAccess> {
+export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
   showProcess(metrics, 'access-server');
   if (certificate !== undefined) showCertificate(metrics, certificate);
   const { limits, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
   const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
-  const stop = (): Promise<void> => server.stop(drainTimes(options));
+  const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
   const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate }, 'svc.access');

@@ -60,7 +60,8 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const database = await openPlatformDatabase(options, { log, teardown, patienceMs: options['svc.database.start-timeout'], observer: metrics.database });
     metrics.database.showPools(() => database.poolStates());
     const server = new ApiServer({ svcVersion: svcVersion(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
-    const stopServer = (): Promise<void> => server.stop(drainTimes(options));
+    let drain = drainTimes(options);
+    const stopServer = (): Promise<void> => server.stop(drain);
     // Alive from here on, ready only at the end: migrations may take their time.
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
@@ -69,7 +70,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const certificate = opened?.certificate;
     const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate }, 'svc.server');
     if (certificate !== undefined) showCertificate(metrics.registry, certificate);
-    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown, certificate }) : undefined;
+    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown, certificate, drain: () => drain }) : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // After the registry, before the store: whatever waits for keys gets its failure.
@@ -92,7 +93,12 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
     teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])));
-    return { address, tlsAddress, access: accessServer, tokenFile, kubeconfig, failed: store.rewound.then(() => 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon'), stop: () => teardown.run() };
+    const failed = store.rewound.then(() => {
+      // What it knows may be wrong, and after a failover nobody else is there to whom a load balancer could turn meanwhile: the sooner it is started anew the better.
+      drain = { ...drain, delayMs: 0 };
+      return 'history that this process follows is gone: the database was restored, failed over, or its log compacted too soon';
+    });
+    return { address, tlsAddress, access: accessServer, tokenFile, kubeconfig, failed, stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();
     throw error;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Database, silentLog } from '#pkg/database/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { createTestDatabase, type TestDatabase } from '../../pkg/testenv/test-database.ts';
 import { databaseUrlOf, killPrograms, Program, startServe } from './start-test-program.ts';
@@ -46,6 +47,18 @@ describe('svc serve', () => {
     socket.destroy();
     expect(program.lines().at(-1)).toMatchObject({ level: 'fatal', msg: 'stopped at once by a second signal' });
   });
+
+  test('ends as soon as its history is gone, with no delay for load balancers', async () => {
+    const own = await createTestDatabase();
+    const { program } = await startServe(join(folder, 'rewound'), [`--svc.database.url=${databaseUrlOf(own)}`, '--svc.server.drain-timeout=10m', '--svc.server.shutdown-delay=4m']);
+    const operator = await Database.connect({ connection: own.connection, log: silentLog });
+    await operator.pool.query("UPDATE platform.meta SET timeline = 'another'");
+    await operator.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'");
+    await operator.close();
+    expect(await program.exited).toBe(1);
+    expect(program.lines().map(({ msg }) => msg)).toEqual(expect.arrayContaining([expect.stringMatching(/^history that this process follows is gone/), 'stopped']));
+    await own.drop();
+  }, 120_000);
 
   test('says so where the port is taken', async () => {
     const { url } = await startServe(join(folder, 'first'), [onUrl()]);

@@ -67,14 +67,14 @@ securityContext: {{- include "svc.podSecurity" . | nindent 2 }}
 {{- $port := dict "port" (include "svc.scheme" .) "scheme" (include "svc.scheme" . | upper) -}}
 startupProbe:
   httpGet: {{ merge (dict "path" "/livez") $port | toJson }}
-  periodSeconds: 2
+  periodSeconds: 1
   timeoutSeconds: 5
-  failureThreshold: 60
+  failureThreshold: 120
 readinessProbe:
   httpGet: {{ merge (dict "path" "/readyz") $port | toJson }}
-  periodSeconds: 5
+  periodSeconds: 2
   timeoutSeconds: 5
-  failureThreshold: 2
+  failureThreshold: 3
 livenessProbe:
   httpGet: {{ merge (dict "path" "/livez") $port | toJson }}
   periodSeconds: 10
