@@ -48,6 +48,31 @@ describe('svc serve', () => {
     expect(program.lines().at(-1)).toMatchObject({ level: 'fatal', msg: 'stopped at once by a second signal' });
   });
 
+  test('shows each series of its metrics once, and follows a request through its log', async () => {
+    const { program, url, token } = await startServe(join(folder, 'metrics'), [onUrl(), '--svc.log.level=debug', '--svc.log.slow-request=1h']);
+    const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'measured' } });
+    const { headers } = as(token);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const created = await fetch(`${url}/api/v1/namespaces`, { method: 'POST', body, headers: { ...headers, 'x-request-id': 'follow-me', traceparent } });
+    expect([created.status, created.headers.get('x-request-id')]).toEqual([201, 'follow-me']);
+    const { metadata } = (await created.json()) as { metadata: { resourceVersion: string } };
+
+    const text = await (await fetch(`${url}/metrics`, as(token))).text();
+    const series = text.split('\n').flatMap((line) => (line === '' || line.startsWith('#') ? [] : [line.slice(0, line.lastIndexOf(' '))]));
+    expect(series.filter((each, i) => series.indexOf(each) !== i)).toEqual([]);
+    expect(text).toMatch(/^svc_objects\{group="",resource="namespaces"\} \d/m);
+    expect(text).toMatch(/^svc_change_log_newest_revision [1-9]/m);
+    expect(text).toMatch(/^svc_token_lookups_total\{result="found"\} [1-9]/m);
+    expect(text).toMatch(/^db_client_operation_duration_seconds_count\{.*db_query_summary="token-owners".*\} [1-9]/m);
+    expect(text).toMatch(/^http_server_request_duration_seconds_count\{.*http_route="\/api\/\{version\}\/\{resource\}".*verb="create"\} 1/m);
+
+    const request = await program.line('request');
+    expect(request).toMatchObject({ requestId: 'follow-me', traceId: '0af7651916cd43dd8448eb211c80319c', status: 201 });
+    const written = program.lines().find(({ msg, requestId }) => msg === 'written' && requestId === 'follow-me');
+    expect(written).toMatchObject({ revision: Number(metadata.resourceVersion) });
+    expect(program.lines()).toContainEqual(expect.objectContaining({ msg: 'batch', batch: written!['batch'] }));
+  });
+
   test('ends as soon as its history is gone, with no delay for load balancers', async () => {
     const own = await createTestDatabase();
     const { program } = await startServe(join(folder, 'rewound'), [`--svc.database.url=${databaseUrlOf(own)}`, '--svc.server.drain-timeout=10m', '--svc.server.shutdown-delay=4m']);
@@ -124,14 +149,16 @@ describe('svc serve', () => {
 });
 
 describe('the program', () => {
-  const cases: { reason: string; args: string[]; stderr: RegExp }[] = [
+  const cases: { reason: string; args: string[]; code?: number; stdout?: RegExp; stderr: RegExp }[] = [
+    { reason: 'prints its options', args: ['--help'], code: 0, stdout: /svc\.server\.port +port +8090/, stderr: /^$/ },
+    { reason: 'refuses an unknown option', args: ['serve', '--svc.server.prot=1'], stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/ },
     { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'], stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
     { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
   ];
-  test.each(cases)('$reason', async ({ args, stderr }) => {
+  test.each(cases)('$reason', async ({ args, code = 1, stdout = /^$/, stderr }) => {
     const program = new Program(args);
-    expect(await program.exited).toBe(1);
-    expect(program.stdout).toBe('');
+    expect(await program.exited).toBe(code);
+    expect(program.stdout).toMatch(stdout);
     expect(program.stderr).toMatch(stderr);
   });
 
