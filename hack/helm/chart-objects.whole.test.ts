@@ -33,6 +33,22 @@ describeWithHelm('the chart', () => {
     expect(await specOf('Cluster svc-db', { database: { cnpg: { enabled: true, extraSpec } } })).not.toHaveProperty('bootstrap.initdb');
   });
 
+  test("takes 0 and false of a Cluster's spec for what they are", async () => {
+    const extraSpec = { enableSuperuserAccess: false, minSyncReplicas: 0, postgresql: { synchronous: { number: 2 } }, storage: { resizeInUseVolumes: true } };
+    const cnpg = { enabled: true, extraSpec: { ...extraSpec, storage: { ...extraSpec.storage, size: '' } } };
+    expect(await specOf('Cluster svc-db', { database: { cnpg } })).toMatchObject({ enableSuperuserAccess: false, minSyncReplicas: 0, postgresql: { synchronous: { method: 'any', number: 2 } }, storage: { resizeInUseVolumes: true, size: '' } });
+  });
+
+  test("labels of one kind of pods win over those of all objects, and one's own authorities over the chart's", async () => {
+    const values = { database, commonLabels: { team: 'all', site: 'a' }, apiserver: { podLabels: { team: 'api' } }, tls: { existingSecret: 'own' }, plugins: [{ name: 'blog', image: 'blog:1' }], controllerManager: { extraEnv: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/x' }] } };
+    const spec = (await specOf('Deployment svc-apiserver', values)) as { template: { metadata: { labels: object } } };
+    expect(spec.template.metadata.labels).toMatchObject({ team: 'api', site: 'a', 'app.kubernetes.io/name': 'svc' });
+    const { template } = (await specOf('Deployment svc-controller-manager', values)) as { template: { spec: { containers: { env: { name: string; value?: string }[] }[] } } };
+    const names = template.spec.containers[0]!.env.map(({ name }) => name);
+    expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
+    expect(template.spec.containers[0]!.env).toContainEqual({ name: 'NODE_EXTRA_CA_CERTS', value: '/x' });
+  });
+
   test('lets Prometheus have another token than the administrator, but for the controllers', async () => {
     const serviceMonitor = { enabled: true, credentials: { name: 'prometheus' } };
     const read = async (name: string, given: Values): Promise<unknown> => ((await specOf(`ServiceMonitor svc-${name}`, { database, metrics: { serviceMonitor: given } })) as { endpoints: { authorization: { credentials: unknown } }[] }).endpoints[0]!.authorization.credentials;

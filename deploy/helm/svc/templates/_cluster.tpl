@@ -1,6 +1,20 @@
 {{/* The spec of CloudNativePG's Cluster: the chart's own with extraSpec in it, key by key; a list is taken from there as a whole. */}}
 {{- define "svc.clusterSpec" -}}
-{{- merge (deepCopy .Values.database.cnpg.extraSpec) (include "svc.ownClusterSpec" . | fromYaml) | toYaml -}}
+{{- $spec := include "svc.ownClusterSpec" . | fromYaml -}}
+{{- include "svc.overlay" (dict "onto" $spec "with" .Values.database.cnpg.extraSpec) -}}
+{{- toYaml $spec -}}
+{{- end -}}
+
+{{/* Writes what is in `with` into `onto`: 0, false and "" too, which merge and mergeOverwrite take for nothing. */}}
+{{- define "svc.overlay" -}}
+{{- range $key, $value := .with -}}
+{{- $there := get $.onto $key -}}
+{{- if and (kindIs "map" $value) (kindIs "map" $there) -}}
+{{- include "svc.overlay" (dict "onto" $there "with" $value) -}}
+{{- else -}}
+{{- $_ := set $.onto $key $value -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- define "svc.ownClusterSpec" -}}

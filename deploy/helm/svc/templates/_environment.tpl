@@ -62,7 +62,9 @@
 - { name: SVC_CONTROLLERS_API_URL, value: {{ include "svc.apiUrl" . | quote }} }
 - { name: SVC_CONTROLLERS_TOKEN_FILE, value: /etc/svc/credentials/admin-token }
 {{- include "svc.apiCaEnv" (dict "root" . "prefix" "SVC_CONTROLLERS") }}
-{{- if .Values.plugins }}{{ include "svc.callerEnv" . }}{{ end }}
+{{- $given := list }}
+{{- range .Values.controllerManager.extraEnv }}{{ $given = append $given .name }}{{ end }}
+{{- if and .Values.plugins (not (has "NODE_EXTRA_CA_CERTS" $given)) }}{{ include "svc.callerEnv" . }}{{ end }}
 - name: POD_IP
   valueFrom: { fieldRef: { fieldPath: status.podIP } }
 - { name: SVC_PLUGINS_HOST_URL, value: "http://{{ contains ":" .Values.listenAddress | ternary "[$(POD_IP)]" "$(POD_IP)" }}:8092" }

@@ -13,15 +13,19 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "svc.labels" -}}
 {{- with .Values.commonLabels }}{{ toYaml . }}
 {{ end -}}
+{{ include "svc.ownLabels" . }}
+{{- end -}}
+
+{{- define "svc.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ include "svc.selectorLabels" . }}
 {{- end -}}
 
-{{/* The same, and labels of a kind of object: the chart's own win. Takes root and labels. */}}
+{{/* The same, and labels of a kind of object, which win over those of all objects; the chart's own win over both. Takes root and labels. */}}
 {{- define "svc.labelsWith" -}}
-{{- merge (include "svc.labels" .root | fromYaml) .labels | toYaml -}}
+{{- merge (include "svc.ownLabels" .root | fromYaml) .labels .root.Values.commonLabels | toYaml -}}
 {{- end -}}
 
 {{- define "svc.image" -}}
