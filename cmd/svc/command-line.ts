@@ -58,7 +58,7 @@ const verbs: readonly Verb[] = [
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
   let exitCode = 0;
   const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.').addHelpText('afterAll', `\n${formatOptionTable()}`);
-  program.helpCommand(false);
+  program.helpCommand(false).configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
   for (const { name, summary, flags = {}, run } of verbs) {
     const command = program.command(name, { isDefault: name === 'serve' });
     for (const [flag, effect] of Object.entries(flags)) command.option(flag, effect);

@@ -152,6 +152,7 @@ describe('the program', () => {
   const cases: { reason: string; args: string[]; code?: number; stdout?: RegExp; stderr: RegExp }[] = [
     { reason: 'prints its options', args: ['--help'], code: 0, stdout: /svc\.server\.port +port +8090/, stderr: /^$/ },
     { reason: 'refuses an unknown option', args: ['serve', '--svc.server.prot=1'], stderr: /^svc: There is no option [^\n]*did you mean --svc\.server\.port\?\n$/ },
+    { reason: 'asks for what a command needs', args: ['unblock'], stderr: /^svc: required option '--user <name>' not specified\n$/ },
     { reason: 'says that a database is away', args: ['apiserver', '--svc.database.url=postgres://127.0.0.1:1/x', '--svc.database.start-timeout=0s'], stderr: /^svc: PostgreSQL cannot be reached[^\n]*\n$/ },
     { reason: 'says that a data folder is a file', args: ['serve', `--svc.data.dir=${main}/data`], stderr: /^svc: [^\n]*main\.ts\/data[^\n]*\n$/ },
   ];

@@ -30,7 +30,11 @@ const settings: Readonly<Record<string, string>> = {
 export async function inTransaction<T>(database: Database, { begin, signal }: { begin: string; signal: AbortSignal }, work: (client: Client) => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const client = await database.newClient();
-  const cut = (): void => void client.connection.stream.destroy();
+  const cut = (): void => {
+    // Nobody needs to hear of the loss of what is cut here.
+    client.removeAllListeners('error').on('error', () => undefined);
+    client.connection.stream.destroy();
+  };
   // What PostgreSQL says while nothing is asked of it, or how the connection to it ends.
   let last: unknown;
   client.once('error', (error) => (last = error));

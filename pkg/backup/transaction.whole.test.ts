@@ -12,12 +12,13 @@ import { inTransaction, UnansweredCommit } from './transaction.ts';
 
 let postgres: TestPostgres;
 let database: Database;
+let warnings: string[] = [];
 
 beforeAll(async () => {
   // Of its own: which standbys commits wait for is a setting of the whole server.
   postgres = await startTestPostgres();
   const { connection, name } = await createTestDatabase({ server: postgres.connection });
-  database = await Database.connect({ connection, log: silentLog });
+  database = await Database.connect({ connection, log: { ...silentLog, warn: (_details, message) => void warnings.push(message) } });
   await database.pool.query(`ALTER DATABASE ${name} SET synchronous_commit = on; CREATE TABLE kept (name text)`);
 }, 60_000);
 afterEach(() => awaitStandby(database, ''));
@@ -45,8 +46,11 @@ async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
 test('one that is ended while its COMMIT waits for a standby does not say that nothing was changed', async () => {
   const controller = new AbortController();
   const { outcome } = await committing('ended', controller.signal);
+  warnings = [];
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
+  // It is what it was asked to be.
+  expect(warnings).toEqual([]);
 }, 180_000);
 
 test('nor does a restore', async () => {

@@ -172,6 +172,12 @@ describe('a connection to PostgreSQL is refused', () => {
     await expect(open(query)).rejects.toThrow(says);
   });
 
+  test.each(['p@ss/word', 'p@ss?word', 'p@ss#word', 'p@ss/w@rd'])('a password that is not encoded (%s), of which nothing is repeated', async (password) => {
+    const refused = Database.connect({ url: `postgres://svc:${password}@127.0.0.1:1/svc`, log: silentLog });
+    await expect(refused).rejects.toThrow(/^The database url has an @ where none can be; in user and password @ is to be written %40/);
+    await expect(refused).rejects.not.toThrow(/p@ss|127/);
+  });
+
   test('the name by which servers of svc know each other is not the URL\'s to change', async () => {
     const database = await open('?sslmode=require&application_name=shop');
     expect((await database.pool.query<{ name: string }>("SELECT current_setting('application_name') AS name")).rows[0]!.name).toBe('svc');

@@ -23,6 +23,7 @@ const ownParameters = ['application_name', 'fallback_application_name'];
  */
 export function connectionConfig(url: string, { caFile, log }: { caFile: string | undefined; log: Log }): ClientConfig {
   if (!/^postgres(ql)?:\/\//.test(url)) throw new DatabaseError('The database url cannot be read; expected postgres://user:password@host:port/database.');
+  if (hasStrayAt(url)) throw new DatabaseError('The database url has an @ where none can be; in user and password @ is to be written %40, / %2F, ? %3F, # %23 and % %25.');
   const cut = url.indexOf('?');
   const parameters = new URLSearchParams(cut === -1 ? '' : url.slice(cut + 1));
   const given = take(parameters, 'sslmode');
@@ -36,6 +37,12 @@ export function connectionConfig(url: string, { caFile, log }: { caFile: string 
   if (mode === undefined) throw new DatabaseError(`The database url has an sslmode that is not one of ${modes.join(', ')}.`);
   const address = cut === -1 ? url : url.slice(0, cut);
   return { connectionString: parameters.size === 0 ? address : `${address}?${parameters.toString()}`, ssl: tlsOf(mode, { authority, cert, key }, log) };
+}
+
+/** Of a password that is not percent-encoded, a part would be taken for the name of the host, and be shown where that is not found. */
+function hasStrayAt(url: string): boolean {
+  const [authority, rest] = /^[^/]*\/\/([^/?#]*)(.*)$/s.exec(url)!.slice(1) as [string, string];
+  return authority.includes('@') && rest.includes('@');
 }
 
 /** What is said twice stays, and is refused. */
