@@ -62,6 +62,7 @@ function settingsOf(options: Options): AccessSettings {
     sessionIdleMs: options['svc.access.session.idle'],
     loginIpLimit: options['svc.access.login.ip-limit'],
     signatureSkewMs: options['svc.access.signature.max-skew'],
+    signatureRequiresDigest: options['svc.access.signature.require-digest'] === 'unsafe',
     throttle: { anonymous: options['svc.access.throttle.anonymous'], user: options['svc.access.throttle.user'] },
     auditRetentionDays: options['svc.access.audit.retention-days'],
   };

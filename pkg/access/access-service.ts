@@ -53,6 +53,8 @@ export interface AccessSettings {
   loginIpLimit: number;
   /** Of the date of a signed request; 0: any. */
   signatureSkewMs: number;
+  /** Must a signed request that writes sign a digest of its body? */
+  signatureRequiresDigest: boolean;
   /** Requests a minute. */
   throttle: { anonymous: number; user: number };
   auditRetentionDays: number;
@@ -96,7 +98,7 @@ export class AccessService {
     const bearerTokens = new BearerTokens({ database, audit, ttlSeconds: settings.tokenTtlMs / 1000 });
     const accessKeys = new AccessKeys({ database, secrets, audit });
     const privateTokens = new PrivateTokens({ database, box: secrets, audit });
-    const verifier = new SignatureVerifier({ database, secrets, audit, log, maxSkewMs: settings.signatureSkewMs });
+    const verifier = new SignatureVerifier({ database, secrets, audit, log, maxSkewMs: settings.signatureSkewMs, requiresDigest: settings.signatureRequiresDigest });
     this.#database = database;
     this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000 });
     this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });

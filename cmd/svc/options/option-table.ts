@@ -17,6 +17,7 @@ export const optionTable = {
   'svc.access.session.idle': { type: duration({ min: '1m' }), default: '24h', doc: 'Time without a request after which a session of the pages ends.' },
   'svc.access.login.ip-limit': { type: integer({ min: 1, max: 1_000_000 }), default: '100', doc: 'Failed logins of one address in 30 minutes; then it has to wait.' },
   'svc.access.signature.max-skew': { type: duration({ min: '0s', max: '24h' }), default: '300s', doc: "How far a signed request's date may be from the server's clock; 0s does not look at it." },
+  'svc.access.signature.require-digest': { type: choice('off', 'unsafe'), default: 'off', doc: 'unsafe: a signed POST, PUT, PATCH or DELETE must sign a digest of its body, else 401.' },
   'svc.access.throttle.anonymous': { type: integer({ min: 1, max: 1_000_000_000 }), default: '2048', doc: 'Requests a minute of one address without a valid credential.' },
   'svc.access.throttle.user': { type: integer({ min: 1, max: 1_000_000_000 }), default: '4096', doc: 'Requests a minute of one user.' },
   'svc.access.audit.retention-days': { type: integer({ min: 1, max: 36_500 }), default: '180', doc: 'Days that rows of the audit logs are kept.' },

@@ -20,6 +20,8 @@ export interface SignatureVerifierOptions {
   log: Logger;
   /** How far its date may be from now, either way; 0: any date. Default 5 minutes. */
   maxSkewMs?: number;
+  /** Must what writes (POST, PUT, PATCH, DELETE) sign a digest of its body? Default false. */
+  requiresDigest?: boolean;
 }
 
 interface KeyRow {
@@ -31,7 +33,9 @@ interface KeyRow {
 }
 
 /** For the audit; nobody else is told. */
-type Problem = 'it cannot be read' | 'there is no such key' | 'wrong signature' | 'the key is disabled' | 'its date is too far from now' | 'address not allowed' | 'the digest is not of the body' | 'it was used before';
+type Problem = 'it cannot be read' | 'there is no such key' | 'wrong signature' | 'the key is disabled' | 'its date is too far from now' | 'address not allowed' | 'no digest of its body is signed' | 'the digest is not of the body' | 'it was used before';
+
+const writingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
  * Tells whose access key signed a request. What fails costs the same and says the same, be there such a key or not: one lookup, one secret opened,
@@ -43,16 +47,18 @@ export class SignatureVerifier {
   readonly #audit: Audit;
   readonly #log: Logger;
   readonly #maxSkewMs: number;
+  readonly #requiresDigest: boolean;
   readonly #uses: SignatureUses;
   readonly #keys = new FreshLookup<KeyRow | undefined>((id) => this.#lookUp(id));
   #decoy: { id: string; secret: Buffer } | undefined;
 
-  constructor({ database, secrets, audit, log, maxSkewMs = 300_000 }: SignatureVerifierOptions) {
+  constructor({ database, secrets, audit, log, maxSkewMs = 300_000, requiresDigest = false }: SignatureVerifierOptions) {
     this.#database = database;
     this.#secrets = secrets;
     this.#audit = audit;
     this.#log = log;
     this.#maxSkewMs = maxSkewMs;
+    this.#requiresDigest = requiresDigest;
     this.#uses = new SignatureUses(database);
   }
 
@@ -86,6 +92,7 @@ export class SignatureVerifier {
     const window = { now: Date.now(), maxSkewMs: this.#maxSkewMs };
     if (!isTimely(claim, window)) return 'its date is too far from now';
     if (!allowsAddress(key.ip_group, request.address)) return 'address not allowed';
+    if (this.#requiresDigest && claim.digests.length === 0 && writingMethods.has(request.method)) return 'no digest of its body is signed';
     if (claim.digests.length > 0 && !isBodyOf(claim.digests, await request.body())) return 'the digest is not of the body';
     if (claim.isOnce && !(await this.#uses.use(claim, window))) return 'it was used before';
     return undefined;

@@ -23,18 +23,22 @@ export interface TestKey {
 
 export interface KeyTestOptions {
   maxSkewMs?: number;
+  requiresDigest?: boolean;
   trustedProxies?: readonly string[];
   operations?: readonly Operation[];
 }
 
 /** The real AccessServer with access keys, on which `Authorization: Bearer <user id>` is believed too; and a user. */
-export async function startKeyTest({ maxSkewMs, trustedProxies = [], operations = [] }: KeyTestOptions = {}): Promise<KeyTest> {
+export async function startKeyTest({ maxSkewMs, requiresDigest, trustedProxies = [], operations = [] }: KeyTestOptions = {}): Promise<KeyTest> {
   const key = SecretKey.generate();
   const secrets = new SecretBox(new KeyRing([key]));
   const keysOf = ({ access, audit }: AccessTestParts): AccessKeys => new AccessKeys({ database: access, secrets, audit });
   const server = await startAccessTest({
     trustedProxies,
-    credentials: ({ access, audit, log }) => [...signatureCredentials(new SignatureVerifier({ database: access, secrets, audit, log, ...(maxSkewMs === undefined ? {} : { maxSkewMs }) })), testCredential],
+    credentials: ({ access, audit, log }) => {
+      const settings = { ...(maxSkewMs === undefined ? {} : { maxSkewMs }), ...(requiresDigest === undefined ? {} : { requiresDigest }) };
+      return [...signatureCredentials(new SignatureVerifier({ database: access, secrets, audit, log, ...settings })), testCredential];
+    },
     operations: (parts) => [...accessKeyOperations(keysOf(parts)), ...operations],
   });
   await registerKey(server.access.pool, key);
