@@ -1,6 +1,30 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { startAccessTest } from './accesstest/start-access-test.ts';
+import { newConflict, newNotFound } from './http/access-error.ts';
+import type { Operation } from './http/operation.ts';
+
+test('a refusal keeps its connection', async () => {
+  const refusals: Operation[] = [
+    { method: 'POST', path: '/missing/', operationId: 'missing', access: 'open', handle: () => server.access.transaction(() => Promise.reject(newNotFound())) },
+    { method: 'POST', path: '/conflict/', operationId: 'conflict', access: 'open', handle: () => server.access.transaction(() => Promise.reject(newConflict('taken'))) },
+  ];
+  const server = await startAccessTest({ operations: () => refusals });
+  try {
+    await server.send('POST', '/missing/');
+    let lost = 0;
+    server.access.pool.on('remove', () => {
+      lost += 1;
+    });
+    for (let i = 0; i < 3; i += 1) {
+      expect(await server.send('POST', '/missing/')).toMatchObject({ status: 404 });
+      expect(await server.send('POST', '/conflict/')).toMatchObject({ status: 409 });
+    }
+    expect(lost).toBe(0);
+  } finally {
+    await server.stop();
+  }
+});
 
 test('lists have the connections and the timeout of everything else', async () => {
   const server = await startAccessTest({ operations: () => [] });

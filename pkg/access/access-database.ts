@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import { Kysely, PostgresDialect } from 'kysely';
-import type { Database } from '#pkg/database/index';
+import { runTransaction, type Database } from '#pkg/database/index';
 
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
@@ -27,18 +27,7 @@ export class AccessDatabase {
   }
 
   /** One transaction; what `work` throws undoes it. */
-  async transaction<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
-    const client = await this.pool.connect();
-    let broken = true;
-    try {
-      await client.query('BEGIN');
-      const result = await work(client);
-      await client.query('COMMIT');
-      broken = false;
-      return result;
-    } finally {
-      // A connection whose transaction failed is closed, which rolls back.
-      client.release(broken);
-    }
+  transaction<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
+    return runTransaction(this.pool, work);
   }
 }

@@ -16,5 +16,6 @@ export type { MigrateOptions, Migration } from './migration-steps.ts';
 export { migrate, migrateWithin, migrationLock } from './migrator.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';
+export { runTransaction, type TransactionOptions } from './run-transaction.ts';
 export { settledWithin } from './settled-within.ts';
 export * from './silent-log.ts';

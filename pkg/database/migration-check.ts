@@ -3,6 +3,7 @@ import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { pendingSteps, stepsOf, type AppliedStep, type Migration } from './migration-steps.ts';
 import { migrationLock, TABLE_LOCK_WAIT_MS } from './migrator.ts';
+import { runTransaction } from './run-transaction.ts';
 
 export interface CheckedSchema {
   readonly schema: string;
@@ -31,26 +32,22 @@ export interface TableUser {
  * a newer version or a different line of the program, or the user lacks a right that a pending step needs.
  */
 export async function checkMigrations(database: Database, schemas: readonly { schema: string; migrations: readonly Migration[] }[]): Promise<CheckedSchema[]> {
-  const client = await connect(database);
+  let isReached = false;
   try {
-    await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    await checkWritable(client);
-    const checked: CheckedSchema[] = [];
-    for (const { schema, migrations } of schemas) checked.push(await checkSchema(client, schema, migrations));
-    await client.query('ROLLBACK');
-    client.release();
-    return checked;
+    return await runTransaction(
+      database.pool,
+      async (client) => {
+        isReached = true;
+        await checkWritable(client);
+        const checked: CheckedSchema[] = [];
+        for (const { schema, migrations } of schemas) checked.push(await checkSchema(client, schema, migrations));
+        return checked;
+      },
+      { begin: 'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY' },
+    );
   } catch (error) {
-    client.release(true);
+    if (!isReached) throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
     throw error instanceof DatabaseError ? error : new DatabaseError(`The database cannot be checked: ${messageOf(error)}.`, { cause: error });
-  }
-}
-
-async function connect(database: Database): Promise<pg.PoolClient> {
-  try {
-    return await database.pool.connect();
-  } catch (error) {
-    throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ClientBase, Pool, PoolClient } from 'pg';
-import type { Log } from '#pkg/database/index';
+import { runTransaction, type Log } from '#pkg/database/index';
 import { revisionLock } from './batch-statement.ts';
 
 /** The control file tells of a new timeline only after the first checkpoint; the name of the file being written tells at once. */
@@ -70,16 +70,10 @@ export async function voidHistory(client: ClientBase): Promise<void> {
   await jump(client, 'WHERE true');
 }
 
-async function underRevisionLock(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL lock_timeout = 10000');
+function underRevisionLock(pool: Pool, work: (client: PoolClient) => Promise<void>): Promise<void> {
+  const locked = async (client: PoolClient): Promise<void> => {
     await client.query(`SELECT pg_advisory_xact_lock(${revisionLock})`);
     await work(client);
-    await client.query('COMMIT');
-    client.release();
-  } catch (error) {
-    client.release(error instanceof Error ? error : true);
-    throw error;
-  }
+  };
+  return runTransaction(pool, locked, { begin: 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL lock_timeout = 10000' });
 }

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { runTransaction } from '#pkg/database/index';
 import { isLockTimeout, isStaleTable } from './database-failure.ts';
 import { lacksOwners, ownersTrigger } from './owner-elements.ts';
 import { tableName } from './table.ts';
@@ -42,19 +43,7 @@ interface Position {
 }
 
 async function addTrigger(pool: Pool, id: number): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockWait}`);
-    await client.query(ownersTrigger({ id }));
-    await client.query('COMMIT');
-    client.release();
-  } catch (error) {
-    await client.query('ROLLBACK').then(
-      () => client.release(),
-      (broken: Error) => client.release(broken),
-    );
-    throw error;
-  }
+  await runTransaction(pool, (client) => client.query(ownersTrigger({ id })), { begin: `BEGIN; SET LOCAL lock_timeout = ${lockWait}` });
 }
 
 /** Touches the rows that lack their owners, for the trigger to add them. Rows are locked in key order, as a batch locks them. */

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
 import { isComputedIndex, type GroupResource } from '#pkg/apimachinery/index';
+import { runTransaction } from '#pkg/database/index';
 import { StorageError } from '../storage-error.ts';
 import type { StoredModel } from '../store.ts';
 import { revisionLock } from './batch-statement.ts';
@@ -149,22 +150,12 @@ export class TableDefiner {
     return true;
   }
 
-  async #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
-    try {
-      await client.query(begin);
+  #inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const locked = async (client: PoolClient): Promise<T> => {
       await client.query(`SELECT pg_advisory_xact_lock(${definitionLock})`);
-      const result = await work(client);
-      await client.query('COMMIT');
-      client.release();
-      return result;
-    } catch (error) {
-      await client.query('ROLLBACK').then(
-        () => client.release(),
-        (broken: Error) => client.release(broken),
-      );
-      throw error;
-    }
+      return work(client);
+    };
+    return runTransaction(this.#pool, locked, { begin });
   }
 }
 

@@ -1,0 +1,42 @@
+import pg, { type Pool, type PoolClient } from 'pg';
+import { isDatabaseAway } from './database-away.ts';
+
+export interface TransactionOptions {
+  /** Default `BEGIN`. */
+  begin?: string;
+}
+
+/**
+ * Runs `work` in one transaction on one connection; what it throws undoes it. The connection goes back into the pool where PostgreSQL has answered all that was
+ * asked of it, also where that is an error, and is closed where its state is not known: it broke, or no answer came in time.
+ */
+export async function runTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>, { begin = 'BEGIN' }: TransactionOptions = {}): Promise<T> {
+  const client = await pool.connect();
+  let isKnown = false;
+  try {
+    await client.query(begin);
+    const result = await work(client);
+    await client.query('COMMIT');
+    isKnown = true;
+    return result;
+  } catch (error) {
+    isKnown = isAnswer(error) && (await isRolledBack(client));
+    throw error;
+  } finally {
+    client.release(!isKnown);
+  }
+}
+
+/** Did PostgreSQL answer, or did something else than a statement fail? Behind a statement without an answer a ROLLBACK would wait. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof pg.DatabaseError || !isDatabaseAway(error);
+}
+
+async function isRolledBack(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}
