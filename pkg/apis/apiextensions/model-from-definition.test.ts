@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { CustomResourceDefinition, DefinitionVersion } from './definition.ts';
 import { modelFromDefinition } from './model-from-definition.ts';
 
@@ -34,6 +34,20 @@ test('versions are in order of preference', () => {
   const model = modelFromDefinition(define({ name: 'v1alpha1' }, { name: 'v1' }, { name: 'v2beta1' }, { name: 'v2' }));
   expect(model.versions.map(({ name }) => name)).toEqual(['v2', 'v1', 'v2beta1', 'v1alpha1']);
   expect(model.storageVersion).toBe('v1alpha1');
+});
+
+describe('while the definition is being deleted', () => {
+  const served = (definition: CustomResourceDefinition): string[] => modelFromDefinition(definition).versions.filter((version) => version.served).map(({ name }) => name);
+  const deleted = (definition: CustomResourceDefinition): CustomResourceDefinition => ({ ...definition, metadata: { ...definition.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+  const unserved = define({ served: false, storage: false }, { served: false, storage: true });
+
+  test('of one that serves nothing the version is served that objects are stored in', () => {
+    expect([served(unserved), served(deleted(unserved))]).toEqual([[], ['v1beta2']]);
+  });
+
+  test('one that serves a version serves no other', () => {
+    expect(served(deleted(define({ served: true, storage: false }, { served: false, storage: true })))).toEqual(['v1beta1']);
+  });
 });
 
 test('indexes are merged over the versions, and a declared one stands for a selectable field', () => {

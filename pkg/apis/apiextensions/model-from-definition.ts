@@ -15,12 +15,17 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
     group: spec.group,
     names: modelNames(servedNames(definition)),
     scope: spec.scope,
-    versions: versions.map(modelVersion),
+    versions: versions.map((version) => ({ ...modelVersion(version), served: isServed(definition, version) })),
     storageVersion: stored?.name ?? '',
     indexes: withSchemaDefaults(mergedIndexes(versions), stored?.schema?.openAPIV3Schema),
     nameRule: 'model',
     ...keyScriptOf(versions),
   };
+}
+
+/** While a definition is being deleted its objects can be reached, to take off what holds them: where no version is served, in the one they are stored in. */
+function isServed({ metadata, spec }: CustomResourceDefinition, version: DefinitionVersion): boolean {
+  return version.served || (metadata.deletionTimestamp !== undefined && version.storage && !spec.versions.some(({ served }) => served));
 }
 
 function keyScriptOf(versions: readonly DefinitionVersion[]): Pick<Model, 'keyScript'> {
@@ -44,11 +49,10 @@ function modelNames(names: DefinitionNames): ModelNames {
   };
 }
 
-function modelVersion(version: DefinitionVersion): ModelVersion {
+function modelVersion(version: DefinitionVersion): Omit<ModelVersion, 'served'> {
   const { subresources } = version;
   return {
     name: version.name,
-    served: version.served,
     deprecated: version.deprecated ?? false,
     ...(version.deprecationWarning === undefined ? {} : { deprecationWarning: version.deprecationWarning }),
     schema: version.schema?.openAPIV3Schema ?? { type: 'object' },

@@ -53,7 +53,7 @@ export function discoverGroups(models: readonly RegisteredModel[]): DiscoveredGr
     .map(([name, { versions }]) => ({ name, versions: sortedVersions(versions) }));
 }
 
-/** While its definition is being deleted, nothing of a resource can be made or changed. */
+/** While its definition is being deleted, `create` is refused; as in Kubernetes, `patch` and `update` are not listed either, though they are served. */
 export function verbsOf({ terminating, verbs }: DiscoveredResource): string[] {
   if (verbs !== undefined) return [...verbs];
   const lasting = ['delete', 'deletecollection', 'get', 'list', 'watch'];

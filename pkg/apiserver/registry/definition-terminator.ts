@@ -3,9 +3,10 @@ import { builtinIndexes, groupResource, parseFieldSelector, type GroupResource }
 import { definitionModel, isDefinition, type CustomResourceDefinition } from '#pkg/apis/index';
 import { isStorageError, type ChunkPosition, type Store } from '#pkg/storage/index';
 import { BackgroundQueue } from './background-queue.ts';
-import { cleanupFinalizer, hasCleanupFinalizer, isTerminating } from './definition-conditions.ts';
+import { cleanupFinalizer, conditionOf, hasCleanupFinalizer, isTerminating, terminatingCondition, withCondition, type ConditionFacts } from './definition-conditions.ts';
 import { deleteObjects } from './delete-collection.ts';
 import type { ModelContext } from './model-context.ts';
+import { deletionCompleted, deletionFailed, remainingInstances } from './remaining-instances.ts';
 import { rewriteDefinition } from './rewrite-definition.ts';
 import { systemWrite } from './write-context.ts';
 import type { VersionCodec } from './version-codec.ts';
@@ -21,7 +22,6 @@ export interface DefinitionTerminatorOptions {
 /** Deleted under one holding of the lock: other replicas wait for it, also those that want to stop. */
 const objectsATurn = 2_000;
 const objectsATime = 500;
-const everything = { selector: { labels: [], fields: [] }, sort: [] };
 /** What does not wait for its finalizers already. */
 const unmarked = { selector: { labels: [], fields: parseFieldSelector(['!metadata.deletionTimestamp'], builtinIndexes) }, sort: [] };
 
@@ -44,7 +44,11 @@ export class DefinitionTerminator {
   }
 
   add(definition: CustomResourceDefinition): void {
-    if (isTerminating(definition) && hasCleanupFinalizer(definition)) this.queue.add(definition.metadata.name);
+    const { name } = definition.metadata;
+    if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return;
+    // What a turn says of itself is no reason for another one at once.
+    const isUnderWay = conditionOf(definition, 'Terminating')?.reason !== terminatingCondition.reason;
+    if (!isUnderWay || !this.queue.has(name)) this.queue.add(name);
   }
 
   stop(): Promise<void> {
@@ -61,40 +65,61 @@ export class DefinitionTerminator {
       if (!isDefinition(definition)) throw new Error('the stored definition cannot be read');
       if (!isTerminating(definition) || !hasCleanupFinalizer(definition)) return 'done';
       const resource = { group: definition.spec.group, resource: definition.spec.names.plural };
-      const left = await this.deleteObjects(resource, held);
-      if (left !== 'none') return left;
+      const tell = async (facts: ConditionFacts): Promise<void> => {
+        await rewriteDefinition({ store, codec, signal: held }, name, (present) => (isTerminating(present) ? withCondition(present, facts) : present));
+      };
+      let isAll: boolean;
+      try {
+        isAll = await this.deleteObjects(resource, held);
+      } catch (error) {
+        if (!held.aborted) await tell(deletionFailed(error)).catch(() => undefined);
+        throw error;
+      }
+      const left = await this.remaining(resource, held);
+      if (left !== undefined) {
+        await tell(left);
+        return isAll ? 'again' : 'more';
+      }
       held.throwIfAborted();
       await store.dropModel(resource);
-      await rewriteDefinition({ store, codec, signal: held }, name, withoutCleanup);
+      await rewriteDefinition({ store, codec, signal: held }, name, (present) => withCondition(withoutCleanup(present), deletionCompleted));
       return 'done';
     }, signal);
   }
 
-  private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<'none' | 'again' | 'more'> {
+  /** Deletes those that are not marked yet; false if there are more of them than one turn's. */
+  private async deleteObjects(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
     const { store, contextOf } = this.options;
     const context = contextOf(resource);
-    if (context === undefined) return 'none';
-    try {
+    if (context === undefined) return true;
+    return unlessDropped(true, async () => {
       let after: ChunkPosition | undefined;
       for (let tried = 0; tried < objectsATurn; ) {
         const { items, next } = await store.chunk(resource, { ...unmarked, limit: objectsATime, signal, ...(after === undefined ? {} : { after }) });
         await deleteObjects(context, items, systemWrite(signal));
-        if (next === undefined) return (await this.isEmpty(resource, signal)) ? 'none' : 'again';
+        if (next === undefined) return true;
         tried += items.length;
         // Of whatever is there by then, not of the first chunk's moment.
         after = { ...next, revision: 0 };
       }
-      return 'more';
-    } catch (error) {
-      // Dropped before a crash: only the finalizer is left.
-      if (isStorageError(error, 'ModelNotFound')) return 'none';
-      throw error;
-    }
+      return false;
+    });
   }
 
-  private async isEmpty(resource: GroupResource, signal: AbortSignal): Promise<boolean> {
-    const { items } = await this.options.store.chunk(resource, { ...everything, limit: 1, signal });
-    return items.length === 0;
+  private remaining(resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
+    const { store, contextOf } = this.options;
+    if (contextOf(resource) === undefined) return Promise.resolve(undefined);
+    return unlessDropped(undefined, () => remainingInstances(store, resource, signal));
+  }
+}
+
+/** Dropped before a crash: only the finalizer is left. */
+async function unlessDropped<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isStorageError(error, 'ModelNotFound')) return otherwise;
+    throw error;
   }
 }
 

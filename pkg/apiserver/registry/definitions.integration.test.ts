@@ -207,6 +207,38 @@ describe('deletion', () => {
     expect((await failure(client.get('held'))).code).toBe(404);
   });
 
+  test('the condition counts what is left and names the finalizers; objects of a definition that serves nothing can be read and let go, on both replicas', async () => {
+    await define('unserved.example.com');
+    const name = 'things.unserved.example.com';
+    const client = things('unserved.example.com');
+    for (const [held, finalizers] of [['a', ['example.com/x', 'example.com/y']], ['b', ['example.com/x']], ['free', []]] as const) await client.create(thing('unserved.example.com', held, { finalizers: [...finalizers] }));
+    await definitions.patch(name, (object) => (object.spec as { versions: JsonObject[] }).versions.forEach((each) => (each['served'] = false)));
+    expect(await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things')).toBeUndefined();
+    await definitions.delete(name);
+    const terminating = async (): Promise<string> => {
+      const { status } = await definitions.get(name);
+      const found = (status as { conditions: { type: string; reason: string; message: string }[] }).conditions.find(({ type }) => type === 'Terminating');
+      return `${found?.reason}: ${found?.message}`;
+    };
+    await eventually(async () => (await terminating()) === 'InstanceDeletionInProgress: 2 objects left; finalizers: example.com/x in 2 objects, example.com/y in 1 object');
+    const other = new ApiClient((await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things'))!.storage);
+    expect([await things('unserved.example.com').names(), await other.names()]).toEqual([['a', 'b'], ['a', 'b']]);
+    expect((await failure(other.create(thing('unserved.example.com', 'new')))).code).toBe(403);
+    await other.patch('a', (object) => (object.metadata.finalizers = []));
+    await eventually(async () => (await terminating()) === 'InstanceDeletionInProgress: 1 object left; finalizers: example.com/x in 1 object');
+    await other.patch('b', (object) => (object.metadata.finalizers = []));
+    await eventually(async () => (await failure(definitions.get(name)).catch(() => undefined))?.code === 404);
+    expect(await pair.two.registry.findNewest('unserved.example.com', 'v1', 'things')).toBeUndefined();
+  });
+
+  test('a definition that a finalizer of its own holds says that its objects are gone', async () => {
+    await define('own.example.com');
+    await definitions.patch('things.own.example.com', (object) => (object.metadata.finalizers = [...(object.metadata.finalizers ?? []), 'example.com/own']));
+    await definitions.delete('things.own.example.com');
+    await eventually(async () => conditions(await definitions.get('things.own.example.com'))['Terminating'] === 'False InstanceDeletionCompleted');
+    await definitions.patch('things.own.example.com', (object) => (object.metadata.finalizers = []));
+  });
+
   test('made anew it starts empty, on both replicas', async () => {
     await define('again.example.com');
     await things('again.example.com').create(thing('again.example.com', 'old'));

@@ -1,0 +1,46 @@
+import { EventLoopTurns, isStatusError, type ApiObject, type GroupResource } from '#pkg/apimachinery/index';
+import type { Store } from '#pkg/storage/index';
+import type { ConditionFacts } from './definition-conditions.ts';
+
+/** Objects whose finalizers are read: a condition is written again and again while they go. */
+const maxRead = 500;
+/** Finalizers that a message names. */
+const maxNamed = 10;
+
+/** What is left of a definition's objects, for its condition Terminating; undefined if nothing is. Source of the reasons: k8s.io/apiextensions-apiserver, pkg/controller/finalizer. */
+export async function remainingInstances(store: Pick<Store, 'chunk'>, resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
+  const { items, remaining = 0 } = await store.chunk(resource, { selector: { labels: [], fields: [] }, sort: [], limit: maxRead, signal });
+  if (items.length === 0) return undefined;
+  const finalizers = new Map<string, number>();
+  const turns = new EventLoopTurns({ signal });
+  for (const { body } of items) {
+    if (turns.due) await turns.next();
+    for (const finalizer of (JSON.parse(body) as ApiObject).metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+  }
+  const total = items.length + remaining;
+  return inProgress(`${objects(total)} left${heldBy(finalizers, remaining > 0 ? ` of the first ${items.length}` : '')}`);
+}
+
+/** The objects could not be deleted: it is tried again. */
+export function deletionFailed(error: unknown): ConditionFacts {
+  const why = isStatusError(error) ? error.message : "see the server's log";
+  return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionFailed', message: `could not delete all objects: ${why}` };
+}
+
+export const deletionCompleted: ConditionFacts = { type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted', message: 'all objects are deleted' };
+
+function inProgress(message: string): ConditionFacts {
+  return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionInProgress', message };
+}
+
+function heldBy(finalizers: ReadonlyMap<string, number>, extent: string): string {
+  if (finalizers.size === 0) return '';
+  const sorted = [...finalizers].toSorted(([a, left], [b, right]) => right - left || (a < b ? -1 : 1));
+  const named = sorted.slice(0, maxNamed).map(([finalizer, count]) => `${finalizer} in ${objects(count)}`);
+  const more = sorted.length > maxNamed ? [`${sorted.length - maxNamed} more`] : [];
+  return `; finalizers${extent}: ${[...named, ...more].join(', ')}`;
+}
+
+function objects(count: number): string {
+  return count === 1 ? '1 object' : `${count} objects`;
+}
