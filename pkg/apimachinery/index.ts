@@ -46,5 +46,6 @@ export * from './validation/metadata-shape.ts';
 export * from './validation/name.ts';
 export * from './validation/nearest-name.ts';
 export * from './validation/object-meta.ts';
+export * from './validation/platform-key-findings.ts';
 export * from './validation/qualified-key.ts';
 export * from './validation/timestamp.ts';

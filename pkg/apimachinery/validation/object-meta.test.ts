@@ -53,6 +53,24 @@ describe('validateObjectMeta', () => {
     expect(causes[0]).not.toContain(token);
   });
 
+  test.each<[object, string, string]>([
+    [{ annotations: { 'svc.run/do-not-overwrite': 'true' } }, 'metadata.annotations: "svc.run/do-not-overwrite" has no effect here: it is a label, which belongs into metadata.labels', 'a label among the annotations'],
+    [{ annotations: { 'svc.run/plugin': 'blog' } }, 'metadata.annotations: "svc.run/plugin" has no effect here: it is a label, which belongs into metadata.labels', 'another'],
+    [{ labels: { 'svc.run/served-versions': 'v1' } }, 'metadata.labels: "svc.run/served-versions" has no effect here: it is an annotation, which belongs into metadata.annotations', 'an annotation among the labels'],
+    [{ labels: { 'svc.run/organization': 'a' } }, 'metadata.labels: "svc.run/organization" has no effect here: it is an annotation, which belongs into metadata.annotations', 'another'],
+    [{ labels: { 'svc.run/resume-position': 'a' } }, 'metadata.labels: "svc.run/resume-position" has no effect here: it is an annotation, which belongs into metadata.annotations', 'another'],
+    [{ labels: { 'svc.run/endpoint-key': 'a' } }, 'metadata.labels: "svc.run/endpoint-key" has no effect here: it is an annotation, which belongs into metadata.annotations', 'another'],
+    [{ finalizers: ['svc.run/do-not-overwrite'] }, 'metadata.finalizers: "svc.run/do-not-overwrite" has no effect here: it is a label, which belongs into metadata.labels', 'a label among the finalizers'],
+    [{ labels: { 'svc.run/do-not-overwrite': 'yes' } }, 'metadata.labels: "svc.run/do-not-overwrite" has an effect with the value "true" only', 'a value without a meaning'],
+  ])('warns of a key of the platform that has no effect, case %#', (meta, warning, _reason) => {
+    expect(validateObjectMeta({ name: 'a', ...meta }, options)).toEqual({ causes: [], warnings: [warning] });
+  });
+
+  test('says nothing of a key of the platform in its place', () => {
+    const meta = { name: 'a', labels: { 'svc.run/do-not-overwrite': 'false' }, annotations: { 'svc.run/served-versions': 'v1', 'svc.run/organization': 'a', 'svc.run/resume-position': '1', 'svc.run/endpoint-key': 'k' } };
+    expect(validateObjectMeta(meta, options)).toEqual({ causes: [], warnings: [] });
+  });
+
   test('follows scope, rule and field', () => {
     expect(causesOf({}, { namespaced: true })).toEqual(['metadata.namespace: Required value']);
     expect(causesOf({ namespace: 'A' }, { namespaced: true })[0]).toContain('metadata.namespace: Invalid value: "A": a lowercase RFC 1123 label');

@@ -4,6 +4,7 @@ import { duplicate, forbidden, invalid, required, tooLong, tooMany } from '../st
 import type { StatusCause } from '../status/status.ts';
 import { validateName } from './name.ts';
 import { maxOwnerReferences, validateOwnerReferences } from './owner-references.ts';
+import { platformKeyFindings } from './platform-key-findings.ts';
 import { isReservedKey, validateLabelValue, validateQualifiedKey } from './qualified-key.ts';
 
 export interface ObjectMetaOptions {
@@ -51,7 +52,8 @@ export function validateObjectMeta(meta: unknown, options: ObjectMetaOptions): M
     ...finalizers.causes,
     ...validateOwnerReferences(source['ownerReferences'], `${field}.ownerReferences`),
   ];
-  return { causes: causes.slice(0, maxCauses), warnings: finalizers.warnings };
+  const keys = platformKeyFindings({ labels: Object.fromEntries(labels), annotations: Object.fromEntries(annotations), finalizers: textItems(source['finalizers']) }, field);
+  return { causes: causes.slice(0, maxCauses), warnings: [...finalizers.warnings, ...keys] };
 }
 
 /**
@@ -145,6 +147,10 @@ function validateFinalizers(finalizers: JsonValue | undefined, field: string): M
 const standardFinalizers: ReadonlySet<string> = new Set(['orphan', 'foregroundDeletion', 'kubernetes']);
 
 type Entries = [string, string][];
+
+function textItems(value: JsonValue | undefined): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
 
 function textEntries(value: JsonValue | undefined): Entries {
   return isJsonObject(value) ? Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string') : [];

@@ -1,12 +1,19 @@
 import { validateName } from './name.ts';
 
-/** The keys under `svc.run` that the platform itself defines, and so the only ones of that domain that clients may set. */
-export const reservedLabelKeys: ReadonlySet<string> = new Set(['svc.run/do-not-overwrite', 'svc.run/endpoint-key', 'svc.run/organization', 'svc.run/plugin', 'svc.run/resume-position', 'svc.run/served-versions']);
+/** The keys under `svc.run` that the platform itself defines, with their place, and so the only ones of that domain that clients may set. */
+export const platformKeys: ReadonlyMap<string, 'label' | 'annotation'> = new Map([
+  ['svc.run/do-not-overwrite', 'label'],
+  ['svc.run/endpoint-key', 'annotation'],
+  ['svc.run/organization', 'annotation'],
+  ['svc.run/plugin', 'label'],
+  ['svc.run/resume-position', 'annotation'],
+  ['svc.run/served-versions', 'annotation'],
+]);
 
 /** Is the key under `svc.run` or a domain below it, without being one of the platform's own? */
 export function isReservedKey(key: string): boolean {
   const slash = key.indexOf('/');
-  if (slash < 0 || reservedLabelKeys.has(key)) return false;
+  if (slash < 0 || platformKeys.has(key)) return false;
   const prefix = key.slice(0, slash);
   return prefix === 'svc.run' || prefix.endsWith('.svc.run');
 }

@@ -71,6 +71,9 @@ describe('is refused, with its place', () => {
     ['a tag', 'apiVersion: !x v1', 'it '],
     ['an integer that cannot be kept', 'apiVersion: v1\nkind: A\nmetadata: {name: a}\nspec: {n: 9007199254740993}', '9007199254740993'],
     ['a deep one', `${'['.repeat(200)}${']'.repeat(200)}`, 'levels'],
+    ['a label of the platform among the annotations', 'apiVersion: v1\nkind: A\nmetadata: {name: a, annotations: {svc.run/do-not-overwrite: "true"}}', 'metadata.annotations: "svc.run/do-not-overwrite" has no effect here: it is a label'],
+    ['an annotation of the platform among the labels', 'apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {svc.run/served-versions: v1}}', 'metadata.labels: "svc.run/served-versions" has no effect here: it is an annotation'],
+    ['a label of the platform with a value that means nothing', 'apiVersion: v1\nkind: A\nmetadata: {name: a, labels: {svc.run/do-not-overwrite: "yes"}}', 'has an effect with the value "true" only'],
     ['two documents without ---', 'a: b\n...\nc: d', 'more YAML documents than expected'],
   ])('%s', async (_case, text, message) => {
     const broken = decode(`${object('good')}---\n${text}`);

@@ -1,4 +1,4 @@
-import { checkMetadataShape, decodeJson, decodeYamlInTurns, isJsonObject, isStatusError, type ApiObject, type DecodeResult, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
+import { checkMetadataShape, decodeJson, decodeYamlInTurns, isJsonObject, isStatusError, platformKeyFindings, type ApiObject, type DecodeResult, type JsonObject, type ObjectMeta } from '#pkg/apimachinery/index';
 import { PluginError } from '../plugin-error.ts';
 import { presetLimits } from './preset-limits.ts';
 import { formatPlace, type PresetObject } from './preset-object.ts';
@@ -76,6 +76,8 @@ function readMetadata(place: Place, object: JsonObject): ObjectMeta {
   if (generateName !== undefined) throw newInvalidDocument(place, 'metadata.generateName may not be: a preset is found again by its name');
   if (ownerReferences !== undefined) throw newInvalidDocument(place, 'metadata.ownerReferences may not be: an owner is named by a uid, which cannot be known');
   if (name === undefined || name === '') throw newInvalidDocument(place, 'metadata.name is missing');
+  const [finding] = platformKeyFindings({ labels, annotations, finalizers });
+  if (finding !== undefined) throw newInvalidDocument(place, finding);
   return {
     name,
     ...(namespace === undefined || namespace === '' ? {} : { namespace }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnv, type TestEnv } from '../start-test-env.ts';
 import { clientOf, jsonPatch, type Answer, type Client } from './client.ts';
-import { apiVersion, article, articles, registerModels } from './models.ts';
+import { apiVersion, article, articles, definitions, group, registerModels } from './models.ts';
 
 let env: TestEnv;
 let client: Client;
@@ -101,6 +101,29 @@ describe.each(['labels', 'annotations'])('keys of %s', (field) => {
       expect((await write({ [field]: bad })).status).toBe(422);
     }
     expect((await client.get(`${articles}/kept`)).text).toBe(before.text);
+  });
+});
+
+describe('a label of the platform among the annotations', () => {
+  const metadata = { annotations: { 'svc.run/do-not-overwrite': 'true' } };
+  const warning = '299 - "metadata.annotations: \\"svc.run/do-not-overwrite\\" has no effect here: it is a label, which belongs into metadata.labels"';
+
+  test.each(['', '?dryRun=All'])('is warned of with every verb that writes it, %j', async (query) => {
+    const name = `misplaced${query.length}`;
+    const path = `${articles}/${name}`;
+    const { body } = await client.post(articles, article(name));
+    const answers = [
+      await client.post(`${articles}${query}`, article(`${name}-more`, {}, metadata)),
+      await client.put(`${path}${query}`, article(name, {}, { ...metadata, resourceVersion: body.metadata.resourceVersion })),
+      await client.patch(`${path}${query}`, { metadata }),
+      await client.patch(`${path}${query}`, [{ op: 'add', path: '/metadata/annotations', value: metadata.annotations }], jsonPatch),
+      await client.patch(`${definitions}/articles.${group}${query}`, { metadata }),
+    ];
+    expect(answers.map(({ status, headers }) => [status, headers.get('warning')])).toEqual([201, 200, 200, 200, 200].map((status) => [status, expect.stringContaining(warning)]));
+  });
+
+  test('is said nothing of in its place', async () => {
+    expect((await create({ labels: { 'svc.run/do-not-overwrite': 'true' } })).headers.get('warning')).toBeNull();
   });
 });
 
