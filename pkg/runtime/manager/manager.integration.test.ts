@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client, Stored } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
-import { controllerFor, generationChanged, Manager, writeChanges, type ControllerDefinition, type Log } from '../index.ts';
+import { controllerFor, generationChanged, Manager, removeFinalizer, writeChanges, type ControllerDefinition, type Log } from '../index.ts';
 import { leaseType } from '../leaderelection/lease.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -46,6 +46,32 @@ test('a controller brings objects that were there, new ones and changed ones to 
     await eventually('after', ({ status }) => status?.words === 3);
     await client.patch(postType, { namespace: '', name: 'after' }, { type: 'merge', patch: { spec: { title: 'one' } } });
     await eventually('after', ({ status }) => status?.words === 1);
+  } finally {
+    await manager.stop();
+  }
+});
+
+test('a deletion that begins raises the generation, so that generationChanged alone passes it', async () => {
+  const finalizer = 'test.example.com/held';
+  const releasing = controllerFor(postType)
+    .named('releasing')
+    .withPredicate(generationChanged)
+    .reconcile(async ({ name }, context) => {
+      const post = await context.client.get(postType, { namespace: '', name });
+      if (post.metadata.deletionTimestamp !== undefined) await removeFinalizer(context.client, postType, post, finalizer);
+      else await writeChanges(context.client, postType, post, { ...post, status: { words: 7 } });
+    });
+  const manager = new Manager({ client, log: silent, controllers: [releasing] });
+  manager.start();
+  try {
+    await client.create(postType, { ...newPost('held', 'one'), metadata: { name: 'held', finalizers: [finalizer] } });
+    const { metadata } = await eventually('held', ({ status }) => status?.words === 7);
+    const { object } = await client.delete(postType, { namespace: '', name: 'held' });
+    expect([metadata.generation, object?.metadata.generation]).toEqual([1, 2]);
+    for await (const event of await client.watch(postType, { resourceVersion: metadata.resourceVersion, signal: AbortSignal.timeout(60_000) })) {
+      if (event.type === 'DELETED' && event.object.metadata.name === 'held') return;
+    }
+    throw new Error('the finalizer was not removed');
   } finally {
     await manager.stop();
   }
