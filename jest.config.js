@@ -21,12 +21,13 @@ export default {
   },
   transform: { '^.+\\.ts$': '<rootDir>/hack/jest/esbuild-transform.js' },
   globalSetup: '<rootDir>/hack/jest/global-setup.ts',
+  setupFilesAfterEnv: ['<rootDir>/hack/jest/unit-limit.ts'],
   globalTeardown: '<rootDir>/hack/jest/global-teardown.ts',
   // Tests wait for PostgreSQL and sockets more than they compute.
   maxWorkers: 3,
   // Modules of test files that are done stay in a worker's memory, and cost it time.
   workerIdleMemoryLimit: '1GB',
-  // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one.
+  // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one. Tests without I/O have less: hack/jest/unit-limit.ts.
   testTimeout: 120_000,
   coverageProvider: 'v8',
 };

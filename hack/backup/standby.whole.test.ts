@@ -53,7 +53,7 @@ test('a standby is backed up, until its primary cleans up what is being read: th
       await written!.pool.query('DELETE FROM access.retired_usernames');
       await written!.pool.query('VACUUM access.retired_usernames');
       const others = "SELECT FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-      await waitUntil(async () => (await read!.pool.query(others)).rowCount === 0, 60_000, 'the backup is left alone');
+      await waitUntil(async () => (await read!.pool.query(others)).rowCount === 0, 60_000, 'the standby to end the other sessions');
       return {};
     },
   };

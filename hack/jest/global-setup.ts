@@ -19,12 +19,13 @@ const log: Log = {
  * SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
  */
 export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
+  const { EmbeddedPostgres, removeAbandoned, processorSlowness } = await loadModules(rootDir);
+  process.env['SVC_TEST_SLOWNESS'] = String(processorSlowness());
   const url = process.env['SVC_TEST_DATABASE_URL'];
   if (url !== undefined && url !== '') {
     process.env['SVC_TEST_DATABASE'] = JSON.stringify({ connectionString: url });
     return;
   }
-  const { EmbeddedPostgres, removeAbandoned } = await loadModules(rootDir);
   // A temporary folder of root's own would be closed to PostgreSQL's user.
   const folder = process.getuid?.() === 0 ? '/tmp' : tmpdir();
   await removeAbandoned(folder, PREFIX);
@@ -43,15 +44,17 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
 interface Modules {
   readonly EmbeddedPostgres: typeof EmbeddedPostgres;
   readonly removeAbandoned: (folder: string, prefix: string) => Promise<void>;
+  readonly processorSlowness: () => number;
 }
 
 /** Jest turns this file into CommonJS; what it starts must stay ESM, for `import.meta`. */
 async function loadModules(rootDir: string): Promise<Modules> {
   const { tsImport } = await import('tsx/esm/api');
   const parent = pathToFileURL(join(rootDir, 'hack/jest/global-setup.ts')).href;
-  const [server, abandoned] = await Promise.all([
+  const [server, abandoned, slowness] = await Promise.all([
     tsImport('../../pkg/database/embedded/embedded-postgres.ts', parent) as Promise<Pick<Modules, 'EmbeddedPostgres'>>,
     tsImport('./abandoned-database.ts', parent) as Promise<Pick<Modules, 'removeAbandoned'>>,
+    tsImport('../processor-slowness.ts', parent) as Promise<Pick<Modules, 'processorSlowness'>>,
   ]);
-  return { ...server, ...abandoned };
+  return { ...server, ...abandoned, ...slowness };
 }

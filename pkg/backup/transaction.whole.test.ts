@@ -31,7 +31,7 @@ afterAll(async () => {
 async function committing(name: string, signal: AbortSignal): Promise<{ outcome: Promise<unknown>; pid: number }> {
   await awaitStandby(database, 'away');
   const outcome = inTransaction(database, { begin: 'BEGIN', signal }, (client) => client.query('INSERT INTO public.kept VALUES ($1)', [name])).catch((error: unknown) => error);
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit does not wait');
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   return { outcome, pid: (await waitingForStandby(database))! };
 }
 
@@ -40,7 +40,7 @@ async function expectUnknown(outcome: Promise<unknown>): Promise<void> {
   expect(error).toBeInstanceOf(UnansweredCommit);
   const question = /SELECT pg_xact_status\('\d+'\)/.exec(error.message)![0];
   await awaitStandby(database, '');
-  await waitUntil(async () => (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed', 60_000, 'it never was committed');
+  await waitUntil(async () => (await database.pool.query<{ pg_xact_status: string }>(question)).rows[0]!.pg_xact_status === 'committed', 60_000, 'the commit');
 }
 
 test('one that is ended while its COMMIT waits for a standby does not say that nothing was changed', async () => {
@@ -62,7 +62,7 @@ test('nor does a restore', async () => {
   await awaitStandby(database, 'away');
   const controller = new AbortController();
   const outcome = restore({ ...options, replace: false, signal: controller.signal }, Readable.from(pieces)).catch((error: unknown) => error);
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit does not wait');
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 60_000, 'the commit to wait');
   controller.abort(new Error('Ended by SIGTERM.'));
   await expectUnknown(outcome);
   expect((await database.pool.query('SELECT FROM shop.customers')).rowCount).toBe(1);

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from './read-body.ts';
 import type { Handler, RequestContext } from './request-context.ts';
@@ -44,10 +45,6 @@ function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: 
     await sendJson(context, 201, '{}');
   };
   return { begun, finish, handler };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(setImmediate);
 }
 
 /** Of nobody: made for these tests, valid for 127.0.0.1. */
@@ -161,7 +158,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
     const { request, response } = await begun.opened;
     const before = request.socket.bytesRead;
     socket.write('nonsense\r\n\r\n');
-    await until(() => request.socket.bytesRead > before);
+    await waitUntil(() => request.socket.bytesRead > before);
     response.end('b');
     expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\nab$/);
   });
@@ -210,7 +207,7 @@ describe('pipelined requests', () => {
     const head = `${post}Content-Length: 3\r\n\r\n`;
     socket.write(`${head}abc`.repeat(20) + head);
     const { request } = await begun.opened;
-    await until(() => served === 16);
+    await waitUntil(() => served === 16);
     const before = request.socket.bytesRead;
     // Each piece ends within a body, where Node would read on.
     for (let piece = 0; piece < 20; piece += 1) {
@@ -232,7 +229,7 @@ describe('pipelined requests', () => {
     });
     const socket = await open();
     socket.write(`${get}\r\n`.repeat(40));
-    await until(() => contexts.length === 16);
+    await waitUntil(() => contexts.length === 16);
     // A connection that is not read does not hear of its end before its time is over.
     contexts[0]!.request.socket.destroy();
     await server.close({ drainTimeoutMs: 20_000 });

@@ -9,6 +9,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
 import { CertificateFiles, chain, HttpServer, ServerCertificate, withRequestId, withStatus, withStrictTransport, type KeyPair } from '#pkg/http/index';
+import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { LocalCertificate } from './local-certificate.ts';
 import { issueCertificate, makeAuthority } from './local-authority.ts';
@@ -50,10 +51,6 @@ const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().seri
 
 const everythingButDate = ['hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] as const;
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 describe('certificate and key files', () => {
   /** As Kubernetes mounts a Secret: the files are links into a folder whose link is replaced. */
   async function mount(pair: KeyPair, version: string): Promise<void> {
@@ -78,7 +75,7 @@ describe('certificate and key files', () => {
     const { port } = await listen(files.certificate);
     const before = await greet(port, authority.cert);
     await mount(await issueCertificate(authority, ['127.0.0.1']), '2');
-    await until(() => messages.includes('the certificate was replaced'));
+    await waitUntil(() => messages.includes('the certificate was replaced'));
     expect(serialOf(await greet(port, authority.cert))).not.toBe(serialOf(before));
     before.write('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(String((await once(before, 'data'))[0])).toContain('200 OK');
@@ -90,11 +87,31 @@ describe('certificate and key files', () => {
     const { pair } = files.certificate;
     const { cert } = await issueCertificate(authority, ['127.0.0.1']);
     await mount({ cert, key: pair.key }, '2');
-    await until(() => messages.includes('the new certificate cannot be used; the one before stays'));
+    await waitUntil(() => messages.includes('the new certificate cannot be used; the one before stays'));
     expect(files.certificate.pair).toBe(pair);
     await mount(await issueCertificate(authority, ['127.0.0.1']), '3');
-    await until(() => messages.includes('the certificate was replaced'));
+    await waitUntil(() => messages.includes('the certificate was replaced'));
     expect(messages.filter((message) => message.startsWith('the new certificate'))).toHaveLength(1);
+  });
+
+  test('that are written one after the other are used when both are there, whichever comes first', async () => {
+    const authority = await makeAuthority();
+    const write = async (name: string, text: string): Promise<void> => writeFile(join(folder, name), text);
+    const before = await issueCertificate(authority, ['127.0.0.1']);
+    await write('tls.crt', before.cert);
+    await write('tls.key', before.key);
+    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20 });
+    closers.push(() => files.close());
+    for (const [first, second] of [['tls.crt', 'tls.key'], ['tls.key', 'tls.crt']] as const) {
+      const { cert, key } = await issueCertificate(authority, ['127.0.0.1']);
+      const texts = { 'tls.crt': cert, 'tls.key': key };
+      messages.length = 0;
+      await write(first, texts[first]);
+      await waitUntil(() => messages.includes('the new certificate cannot be used; the one before stays'));
+      await write(second, texts[second]);
+      await waitUntil(() => messages.includes('the certificate was replaced'));
+      expect(files.certificate.pair).toEqual({ cert, key });
+    }
   });
 
   test.each([
@@ -125,13 +142,13 @@ describe('a listener of https', () => {
     const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
     const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1'));
     closers.push(async () => sockets.forEach((socket) => socket.destroy()));
-    await until(() => server.connections.refused.address === 5);
+    await waitUntil(() => server.connections.refused.address === 5);
     expect(server.connections.open).toBe(3);
     // What the server ends is no handshake that failed.
-    await until(() => sockets.filter((socket) => socket.destroyed).length === 5);
+    await waitUntil(() => sockets.filter((socket) => socket.destroyed).length === 5);
     expect(server.connections.failedHandshakes).toBe(0);
     sockets.forEach((socket) => socket.destroy());
-    await until(() => server.connections.open === 0);
+    await waitUntil(() => server.connections.open === 0);
     await greet(port, authority.cert);
     expect(server.connections.open).toBe(1);
   });
@@ -141,9 +158,9 @@ describe('a listener of https', () => {
     const { server, port } = await listen(new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])));
     const plain = connect(port, '127.0.0.1');
     plain.on('error', () => undefined).end('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
-    await until(() => server.connections.failedHandshakes === 1);
+    await waitUntil(() => server.connections.failedHandshakes === 1);
     await expect(greet(port, another.cert)).rejects.toThrow();
-    await until(() => server.connections.failedHandshakes === 2);
+    await waitUntil(() => server.connections.failedHandshakes === 2);
     await greet(port, authority.cert);
     expect(server.connections.failedHandshakes).toBe(2);
   });
@@ -170,15 +187,15 @@ describe('a listener of https', () => {
     closers.push(async () => silent.forEach((socket) => socket.destroy()));
     while (silent.length < 33) {
       silent.push(connect(port, '127.0.0.1').on('error', () => undefined));
-      await until(() => server.connections.open === silent.length);
+      await waitUntil(() => server.connections.open === silent.length);
     }
     const closed = once(silent[1]!, 'close');
     silent.push(connect(port, '127.0.0.1'));
     await closed;
-    await until(() => server.connections.open === 33);
+    await waitUntil(() => server.connections.open === 33);
     expect(server.connections.failedHandshakes).toBe(0);
     silent[0]!.destroy();
-    await until(() => server.connections.failedHandshakes === 1);
+    await waitUntil(() => server.connections.failedHandshakes === 1);
   });
 
   test('shares its limits with that of http', async () => {
@@ -188,7 +205,7 @@ describe('a listener of https', () => {
     await greet(port, authority.cert);
     const other = connect(plain.port, '127.0.0.1');
     closers.push(async () => other.destroy());
-    await until(() => server.connections.open === 2);
+    await waitUntil(() => server.connections.open === 2);
   });
 
   test.each([
@@ -254,16 +271,16 @@ describe('the certificate of one machine', () => {
       setClock(-100);
       const local = await open();
       jest.useRealTimers();
-      await until(() => messages.includes('the certificate was renewed'));
+      await waitUntil(() => messages.includes('the certificate was renewed'));
       const { port } = await listen(local.certificate);
       expect((await greet(port, local.authority)).authorized).toBe(true);
       setClock(85);
       const before = local.certificate.pair;
-      await until(() => local.certificate.pair !== before);
+      await waitUntil(() => local.certificate.pair !== before);
       jest.useRealTimers();
       // It begins in 85 days.
       const ahead = local.certificate.pair;
-      await until(() => local.certificate.pair !== ahead);
+      await waitUntil(() => local.certificate.pair !== ahead);
       expect((await greet(port, local.authority)).authorized).toBe(true);
     });
 
@@ -274,7 +291,7 @@ describe('the certificate of one machine', () => {
       setClock(days);
       const first = await open();
       jest.useRealTimers();
-      await until(() => messages.some((message) => message.endsWith('restart to have it made anew')));
+      await waitUntil(() => messages.some((message) => message.endsWith('restart to have it made anew')));
       await first.close();
       const second = await open();
       expect(messages).toContain('the authority cannot be used, and is made anew: clients that were given it need the new one');

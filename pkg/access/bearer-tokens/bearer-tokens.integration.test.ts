@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
 import { jsonAnswer, type Operation } from '../http/operation.ts';
 import { BearerTokens } from './bearer-tokens.ts';
@@ -110,8 +111,6 @@ test('a login that comes in between a change of password has no token afterwards
 
 /** Until a statement waits for a lock. */
 async function untilWaiting(): Promise<void> {
-  for (;;) {
-    const { rows } = await server.database.pool.query("SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'");
-    if (rows.length > 0) return;
-  }
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+  await waitUntil(async () => (await server.database.pool.query(waiting)).rowCount !== 0, waitMs, 'a session that waits for a lock');
 }

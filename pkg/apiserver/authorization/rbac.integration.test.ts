@@ -240,6 +240,17 @@ describe('nobody gives away what they do not have', () => {
     expect((await server.call('ada', 'POST', `${rbac}/clusterrolebindings`, binding(`${name}-y`, ofPlugin, name))).status).toBe(201);
   });
 
+  test('rules that are handed on by a label: what a ClusterRole holds flows into the roles that aggregate it', async () => {
+    await give(roleWriter, rule(['get'], ['events']));
+    const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
+    for (const [verb, status] of [['delete', 403], ['get', 200]] as const) {
+      const role = `${name}-${verb}`;
+      await server.call('root', 'POST', `${rbac}/clusterroles`, clusterRole(role, [rule([verb], ['events'])]));
+      expect((await server.call('ada', 'PUT', `${rbac}/clusterroles/${role}`, clusterRole(role, [rule([verb], ['events'])]))).status).toBe(200);
+      expect((await server.call('ada', 'PUT', `${rbac}/clusterroles/${role}`, clusterRole(role, [rule([verb], ['events'])], labels))).status).toBe(status);
+    }
+  });
+
   test('but labels of a Role give nothing away', async () => {
     await give(roleWriter);
     const role = { apiVersion, kind: 'Role', metadata: { name }, rules: [rule(['delete'], ['events'])] };

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { Maintenance } from './maintenance.ts';
 
 const limits = { minAge: 600_000, maxSize: 1, claimAge: 1 };
@@ -7,21 +8,15 @@ const limits = { minAge: 600_000, maxSize: 1, claimAge: 1 };
 /** A store whose rounds end when the test says so. */
 class Rounds {
   readonly begun: { end: (error?: Error) => void }[] = [];
-  private waiting: (() => void)[] = [];
 
   compact(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.begun.push({ end: (error) => (error === undefined ? resolve() : reject(error)) });
-      for (const wake of this.waiting.splice(0)) wake();
     });
   }
 
-  async until(count: number): Promise<void> {
-    while (this.begun.length < count) {
-      await new Promise<void>((resolve) => {
-        this.waiting.push(resolve);
-      });
-    }
+  until(count: number): Promise<void> {
+    return waitUntil(() => this.begun.length >= count);
   }
 }
 

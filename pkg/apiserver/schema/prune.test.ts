@@ -18,6 +18,8 @@ describe('SchemaValidator.prune', () => {
     { reason: 'any value', schema: spec({ type: 'object', additionalProperties: true }), object: '{"spec":{"k":{"x":[{"y":1}]}}}', kept: '{"spec":{"k":{"x":[{"y":1}]}}}', paths: [] },
     { reason: 'declared below preserved', schema: spec({ ...known, properties: { o: known }, 'x-kubernetes-preserve-unknown-fields': true }), object: '{"spec":{"x":{"y":1},"o":{"z":1}}}', kept: '{"spec":{"x":{"y":1},"o":{}}}', paths: ['spec.o.z'] },
     { reason: 'an embedded resource', schema: spec({ ...known, 'x-kubernetes-embedded-resource': true }), object: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n","x":1},"y":1}}', kept: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n"}}}', paths: ['spec.metadata.x', 'spec.y'] },
+    { reason: 'what only the root and embedded resources have', schema: spec(known), object: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n"},"a":"x"}}', kept: '{"spec":{"a":"x"}}', paths: ['spec.apiVersion', 'spec.kind', 'spec.metadata'] },
+    { reason: 'below a metadata of its own', schema: spec({ type: 'object', properties: { metadata: known } }), object: '{"spec":{"metadata":{"a":"x","labels":{"k":"v"}}}}', kept: '{"spec":{"metadata":{"a":"x"}}}', paths: ['spec.metadata.labels'] },
     { reason: 'names every object inherits', schema: spec(known), object: '{"spec":{"constructor":{"a":1},"__proto__":{"a":1},"toString":1}}', kept: '{"spec":{}}', paths: ['spec.constructor', 'spec.__proto__', 'spec.toString'] },
   ])('$reason', ({ schema, object, kept, paths }) => {
     const value = JSON.parse(object) as JsonObject;

@@ -1,5 +1,6 @@
 import { isStatusError, type AnyObject, type ApiObject, type Client, type ObjectKey, type OwnerReference, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { Manager, type Log } from '#pkg/runtime/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { TestEnv } from '../../testenv/start-test-env.ts';
 import { builtinControllers } from '../builtin-controllers.ts';
 
@@ -61,7 +62,7 @@ export async function present<T extends AnyObject>(client: Client, type: Resourc
 
 /** Resolves when the condition holds; the test's own time-out ends it. */
 export async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+  await waitUntil(holds);
 }
 
 /** Runs the built-in controllers; the answer stops them. */

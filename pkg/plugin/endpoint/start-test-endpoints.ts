@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginEndpoint, type PluginStatus } from '#pkg/apis/index';
 import { chain, expressHandler, HttpServer, withRequestId, withStatus, type EndpointGroup } from '#pkg/http/index';
 import type { Log } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { EndpointCall, EndpointHost, EndpointResult } from './endpoint-call.ts';
 import { hostEndpoints } from './host-endpoints.ts';
 import { HttpForwarder } from './http-forwarder.ts';
@@ -121,11 +121,7 @@ async function setStatus(client: Client, name: string, status: PluginStatus): Pr
 
 /** Asks until it holds. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error(`this did not come true in time: ${String(holds)}`);
-    await delay(5);
-  }
+  await waitUntil(holds);
 }
 
 export function endpoint(facts: Partial<PluginEndpoint>): PluginEndpoint {

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { newServiceUnavailable, type AnyObject, type Client } from '#pkg/apimachinery/index';
 import { definitionType } from '#pkg/apis/index';
 import { FaultyClient, startTestEnv, type TestEnv } from '#pkg/testenv/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { defineModel, type DefinedModel } from './define-model.ts';
 import { index } from './model-index.ts';
 import { registerModel } from './register-model.ts';
@@ -32,10 +33,6 @@ const pathOf = ({ group, version, plural }: DefinedModel): string => `/apis/${gr
 const object = ({ group, version, kind }: DefinedModel, name: string, spec = {}): AnyObject => ({ apiVersion: `${group}/${version}`, kind, metadata: { name }, spec });
 const servedVersions = async (name: string): Promise<[string, boolean][]> => (await client.get(definitionType, { namespace: '', name })).spec.versions.map((each) => [each.name, each.served]);
 
-async function until(check: () => Promise<boolean>): Promise<void> {
-  while (!(await check())) await new Promise(setImmediate);
-}
-
 test('its paths, watches and documents are gone at once, on every server; all of it is back after the next registration', async () => {
   const Post = model();
   const path = pathOf(Post);
@@ -55,7 +52,7 @@ test('its paths, watches and documents are gone at once, on every server; all of
 
   expect((await env.request(`${path}/a`)).status).toBe(404);
   expect((await env.request(path, { method: 'POST', body: object(Post, 'b') })).status).toBe(404);
-  await until(async () => (await env.request(path, { server: 1 })).status === 404);
+  await waitUntil(async () => (await env.request(path, { server: 1 })).status === 404);
   expect(await told).toEqual([[], []]);
   // A clean end: whoever watched asks again, and is told 404.
   expect([overHttp.status, (await overHttp.text()).trim()]).toEqual([200, '']);

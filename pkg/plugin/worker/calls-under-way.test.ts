@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { HostToWorker } from './control-message.ts';
@@ -14,13 +15,13 @@ test('handlers that are never done do not lock the plugin for ever', async () =>
   leaving.abort();
   await Promise.all(given);
   await expect(calls.begin(call, new AbortController().signal)).rejects.toMatchObject({ code: 429 });
-  for (;;) {
+  await waitUntil(async () => {
     const giving = new AbortController();
     const next = calls.begin(call, giving.signal).catch((error: { code: number }) => error.code);
     await setImmediate();
     giving.abort();
-    if ((await next) !== 429) break;
-  }
+    return (await next) !== 429;
+  }, waitMs, 'a place for another call');
   expect(posted.filter(({ kind }) => kind === 'call')).toHaveLength(11);
   // What comes late is of no interest.
   calls.resolve(1, { status: 204, headers: {} });

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { fenceHeader, newConflict } from '#pkg/apimachinery/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { Log } from '../log.ts';
 import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
@@ -23,7 +24,6 @@ class Stage {
   readonly outcomes: ReconcileOutcome[] = [];
   readonly logged: string[] = [];
   readonly controller: Controller;
-  readonly #waiters = new Set<() => void>();
 
   constructor(options: Partial<ControllerOptions> = {}) {
     const note = (_details: object, message: string): void => void this.logged.push(message);
@@ -37,21 +37,11 @@ class Stage {
         reconcile: (request, signal) =>
           new Promise((end, fail) => {
             this.attempts.push({ request, signal, end, fail });
-            this.#moved();
           }),
       },
-      observer: { depth() {}, added() {}, taken() {}, done() {}, retried() {}, reconciled: (outcome) => { this.outcomes.push(outcome); this.#moved(); } },
+      observer: { depth() {}, added() {}, taken() {}, done() {}, retried() {}, reconciled: (outcome) => void this.outcomes.push(outcome) },
       ...options,
     });
-  }
-
-  async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.#waiters.add(resolve));
-  }
-
-  #moved(): void {
-    for (const waiter of this.#waiters) waiter();
-    this.#waiters.clear();
   }
 }
 
@@ -71,32 +61,32 @@ describe('a controller', () => {
   test('lets its reconciler look at what its sources ask for', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(b);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     expect(attempts[0]!.request).toEqual(b);
     attempts[0]!.end(undefined);
-    await stage.until(() => outcomes.length === 1);
+    await waitUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('works on so many at once, and never on one object twice', async () => {
     const { source, attempts } = await start({ concurrency: 2 });
     for (const request of [a, b, a, b]) source.push(request);
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     source.push(a);
     expect(attempts.map(({ request }) => request.name)).toEqual(['a', 'b']);
     attempts[0]!.end(undefined);
-    await stage.until(() => attempts.length === 3);
+    await waitUntil(() => attempts.length === 3);
     expect(attempts[2]!.request).toEqual(a);
   });
 
   test('tries again what failed, however it failed', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.fail(new Error('not yet'));
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     attempts[1]!.end(undefined);
-    await stage.until(() => outcomes.length === 2);
+    await waitUntil(() => outcomes.length === 2);
     expect(outcomes).toEqual(['error', 'success']);
     expect(logged).toEqual(['the reconcile failed, and is tried again']);
   });
@@ -104,24 +94,24 @@ describe('a controller', () => {
   test('lets a terminal failure rest', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.fail(new TerminalError('never'));
-    await stage.until(() => outcomes.length === 1);
+    await waitUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['terminal']);
     source.push(b);
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
   });
 
   test('does not try again what was refused as its lease is lost: the turn is ending', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.fail(newConflict({ group: '', resource: 'posts' }, 'a', 'the lease is another\'s', [{ reason: 'FieldValueInvalid', message: '', field: fenceHeader }]));
-    await stage.until(() => outcomes.length === 1);
+    await waitUntil(() => outcomes.length === 1);
     // A retry would be there before this one.
     source.push(b);
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     expect(attempts[1]!.request).toEqual(b);
     expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
   });
@@ -129,42 +119,55 @@ describe('a controller', () => {
   test('looks again when asked to', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.end({ requeueAfterMs: 1 });
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['requeued']);
+  });
+
+  test('counts failures from the beginning again when a reconcile asks for another look', async () => {
+    const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
+    const { source, attempts } = await start({ limiter });
+    source.push(a);
+    await waitUntil(() => attempts.length === 1);
+    attempts[0]!.fail(new Error('not yet'));
+    await waitUntil(() => attempts.length === 2);
+    expect(limiter.failures('/a')).toBe(1);
+    attempts[1]!.end({ requeueAfterMs: 1 });
+    await waitUntil(() => attempts.length === 3);
+    expect(limiter.failures('/a')).toBe(0);
   });
 
   test.each([['no number', { requeueAfterMs: NaN }], ['no time', {}], ['a text', 'soon']])('takes %s for a failure: it is no answer', async (_, answer) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.end(answer as ReconcileResult);
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['error']);
   });
 
   test('takes null for nothing', async () => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     attempts[0]!.end(null as unknown as ReconcileResult);
-    await stage.until(() => outcomes.length === 1);
+    await waitUntil(() => outcomes.length === 1);
     expect(outcomes).toEqual(['success']);
   });
 
   test('tells a reconcile that takes too long, goes on with others, and keeps its object until it ends', async () => {
     const { source, attempts, outcomes } = await start({ timeoutMs: 5 });
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     source.push(a);
     source.push(b);
-    await stage.until(() => attempts.length === 2);
+    await waitUntil(() => attempts.length === 2);
     expect(attempts[0]!.signal.aborted).toBe(true);
     expect(attempts[1]!.request).toEqual(b);
     attempts[1]!.end(undefined);
     attempts[0]!.fail(attempts[0]!.signal.reason as Error);
-    await stage.until(() => attempts.length === 3);
+    await waitUntil(() => attempts.length === 3);
     expect(outcomes).toEqual(expect.arrayContaining(['timeout', 'success']));
     expect(attempts[2]!.request).toEqual(a);
   });
@@ -173,17 +176,17 @@ describe('a controller', () => {
     let isBehind = true;
     const { source, attempts, outcomes } = await start({ catchUp: () => (isBehind ? Promise.reject(new Error('behind')) : Promise.resolve()) });
     source.push(a);
-    await stage.until(() => outcomes.length > 0);
+    await waitUntil(() => outcomes.length > 0);
     expect(attempts).toEqual([]);
     isBehind = false;
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     expect(outcomes).toContain('error');
   });
 
   test('stopped: tells what is under way, waits for it, and takes nothing more', async () => {
     const { source, attempts, controller, logged } = await start();
     source.push(a);
-    await stage.until(() => attempts.length === 1);
+    await waitUntil(() => attempts.length === 1);
     let isStopped = false;
     const stopping = controller.stop().then(() => (isStopped = true));
     expect(attempts[0]!.signal.aborted).toBe(true);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Database, Notifications, silentLog } from '#pkg/database/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { changesChannel } from './batch-statement.ts';
 import { Peers } from './peers.ts';
@@ -32,23 +32,19 @@ async function begin(origin: string): Promise<{ peers: Peers; changes: string[] 
   return { peers, changes };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await delay(5);
-}
-
 const notify = (payload: string): Promise<unknown> => database.pool.query('SELECT pg_notify($1, $2)', [changesChannel, payload]);
 
 test('a process that nobody answers knows that it is alone, until somebody comes or may have come', async () => {
   const first = await begin('first');
   expect(first.peers.present).toBe(true);
-  await until(() => !first.peers.present);
+  await waitUntil(() => !first.peers.present);
 
   const second = await begin('second');
-  await until(() => first.peers.present && second.peers.present);
+  await waitUntil(() => first.peers.present && second.peers.present);
 
   await notify('first');
   await notify('second');
-  await until(() => first.changes.length > 0 && second.changes.length > 0);
+  await waitUntil(() => first.changes.length > 0 && second.changes.length > 0);
   expect([first.changes, second.changes]).toEqual([['second'], ['first']]);
 });
 
@@ -60,10 +56,10 @@ test('who has lost the connection takes it that somebody came meanwhile', async 
   await notifications.start();
   await notifications.on(changesChannel, (payload) => void peers.heard(payload));
   peers.start();
-  await until(() => !peers.present);
+  await waitUntil(() => !peers.present);
   await database2.pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'");
-  await until(() => peers.present);
-  await until(() => !peers.present);
+  await waitUntil(() => peers.present);
+  await waitUntil(() => !peers.present);
 });
 
 async function createDatabaseOfItsOwn(): Promise<TestDatabase> {

@@ -35,10 +35,10 @@ test('a write whose session ends while it waits for a standby is acknowledged wh
   await awaitStandby(database, 'away');
   let isSettled = false;
   const writing = store.write(createOf(model, sampleObject(kept.name))).finally(() => (isSettled = true));
-  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write does not wait');
+  await waitUntil(async () => (await waitingForStandby(database)) !== undefined, 30_000, 'the write to wait');
   const sent = await waitingForStandby(database);
   await database.pool.query('SELECT pg_terminate_backend($1, 5000)', [sent]);
-  await waitUntil(async () => ![undefined, sent].includes(await waitingForStandby(database)), 30_000, 'nothing waits in its place');
+  await waitUntil(async () => ![undefined, sent].includes(await waitingForStandby(database)), 30_000, 'another session to wait in its place');
   expect(isSettled).toBe(false);
   // All see it already: a process that asked only whether it is there would acknowledge what this server may take with it.
   const seen = await store.get(resourceOf(model), kept);

@@ -118,7 +118,7 @@ async function untilExpected(expect: () => Promise<void>, running: MortalControl
     last = new Error('the controllers do not come to rest');
     return work.isResting && work === running.work && work.added === added;
   };
-  await waitUntil(holds, timeoutMs, 'things were not as they must become').catch((error: Error) => {
+  await waitUntil(holds, timeoutMs, 'things to be as they must become').catch((error: Error) => {
     throw new Error(`${error.message}: ${last instanceof Error ? last.message : String(last)}`, { cause: last });
   });
 }

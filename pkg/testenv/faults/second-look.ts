@@ -25,7 +25,7 @@ export async function takeSecondLook({ client, controllers, models, log, timeout
   manager.start();
   try {
     // A cache that watches has given everything it listed to the queues.
-    await waitUntil(async () => watched.begun >= caches && work.isResting, timeoutMs, 'the controllers, started again, did not come to rest');
+    await waitUntil(async () => watched.begun >= caches && work.isResting, timeoutMs, 'the controllers, started again, to come to rest');
   } finally {
     await manager.stop();
   }

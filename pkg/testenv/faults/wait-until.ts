@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Asks again and again, ever less often, until it holds. @throws Error with `what` past the time, which is in milliseconds */
-export async function waitUntil(holds: () => Promise<boolean>, timeoutMs: number, what: string): Promise<void> {
+/** How long tests wait for a condition. Milliseconds; `npm test` sets less than the limit of the test file, so that the wait ends first and names the condition. */
+export const waitMs = Number(process.env['SVC_TEST_WAIT_MS'] ?? 60_000);
+
+/**
+ * Asks again and again, ever less often, until it holds. `what` names what is waited for, by default as the source of `holds`.
+ * @throws Error with `what` past the time
+ */
+export async function waitUntil(holds: () => boolean | Promise<boolean>, timeoutMs = waitMs, what = String(holds)): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  for (let pauseMs = 5; !(await holds()); pauseMs = Math.min(pauseMs * 1.5, 50)) {
-    if (performance.now() > deadline) throw new Error(`${what} within ${timeoutMs} ms`);
+  for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.5, 50)) {
+    if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms for ${what}`);
     await delay(pauseMs);
   }
 }

@@ -1,4 +1,5 @@
 import type { ApiObject, JsonObject, Selector } from '#pkg/apimachinery/index';
+import { waitUntil } from '../../../testenv/faults/wait-until.ts';
 import type { ModelRegistry, ResourceStorage, SharedRepresentation, UpdateRequest, WatchSink, WatchStream, WriteContext } from '../served-resource.ts';
 import type { JsonApiObject } from '../strategy.ts';
 
@@ -115,11 +116,5 @@ export function revisionOf({ metadata }: ApiObject): number {
 
 /** Resolves when the condition holds; fails after ten seconds. */
 export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 60_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the condition does not come to hold');
-    await new Promise((resolve) => {
-      setTimeout(resolve, 10);
-    });
-  }
+  await waitUntil(condition);
 }
