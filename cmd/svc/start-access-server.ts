@@ -7,7 +7,7 @@ import { apiHttpOptions } from './api-http-options.ts';
 import { drainTimes, type DrainTimes } from './drain-times.ts';
 import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
-import { explained, listenTls } from './listen.ts';
+import { explained, listenTls, warnWithoutTls } from './listen.ts';
 import { svcVersion } from './svc-version.ts';
 import type { Teardown } from './teardown.ts';
 import { showCertificate } from './tls/open-certificate.ts';
@@ -39,6 +39,7 @@ export async function listenForAccess(options: Options, { log, teardown, certifi
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
+  warnWithoutTls(address, 'svc.access.host', log);
   const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate }, 'svc.access');
   return { address, tlsAddress, serve: (access) => server.serve(access.parts), stop };
 }
