@@ -65,5 +65,7 @@ function settingsOf(options: Options): AccessSettings {
     signatureRequiresDigest: options['svc.access.signature.require-digest'] === 'unsafe',
     throttle: { anonymous: options['svc.access.throttle.anonymous'], user: options['svc.access.throttle.user'] },
     auditRetentionDays: options['svc.access.audit.retention-days'],
+    publicUrl: options['svc.access.public-url'],
+    allowedOrigins: options['svc.http.cors.allowed-origins'],
   };
 }

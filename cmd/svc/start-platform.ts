@@ -15,7 +15,7 @@ import { openAccess, prepareAdministrator } from './open-access.ts';
 import { openPlatformDatabase, openStorage } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
-import { explained, listenTls } from './listen.ts';
+import { explained, listenTls, warnWithoutTls } from './listen.ts';
 import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
 import { startControllers } from './start-controllers.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
@@ -66,6 +66,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
     const address = await explained(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+    warnWithoutTls(address, 'svc.server.host', log);
     const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
     const certificate = opened?.certificate;
     const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate }, 'svc.server');
@@ -154,13 +155,13 @@ interface Made {
 
 function apiParts(options: Options, { store, registry, access, metrics, plugins }: Made): ApiParts {
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
-  const documents = documentEndpoints({ registry, svcVersion: svcVersion(), endpoints: withDocuments(plugins.documents, tokenDocuments) });
+  const documents = documentEndpoints({ registry, svcVersion: svcVersion(), publicUrl: options['svc.server.public-url'], endpoints: withDocuments(plugins.documents, tokenDocuments) });
   return {
     registry,
     store,
     authenticator: access.platformAuthenticator({
       basic: !options['svc.security.basic-auth.disabled'],
-      allowedOrigins: new Set(options['svc.http.cors.allowed-origins']),
+      publicUrl: options['svc.server.public-url'],
       countLookups: (tokens) => metrics.countLookups(tokens),
     }),
     authorizer: new RbacAuthorizer(registry.roles),

@@ -1,4 +1,7 @@
-import { mkdtemp, rm, chmod } from 'node:fs/promises';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -44,6 +47,21 @@ describe('svc serve', () => {
     const rival = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`]);
     expect(await rival.exited).toBe(1);
     expect(rival.stderr).toMatch(/^svc: Another server \(process \d+\) is using the data folder/);
+  });
+
+  test('is known by its public addresses, keeps its cookies to https, and warns of a port without it', async () => {
+    const dataDir = join(folder, 'public');
+    const { program, url, accessUrl } = await startServe(dataDir, [onUrl(), '--svc.access.host=0.0.0.0', '--svc.server.public-url=https://svc.example.com', '--svc.access.public-url=https://access.example.com/']);
+    const servers = async (document: string): Promise<unknown> => ((await (await fetch(document)).json()) as { servers: unknown }).servers;
+    expect(await servers(`${url}/docs/openapi/public.json`)).toEqual([{ url: 'https://svc.example.com' }, { url: '/' }]);
+    expect(await servers(`${accessUrl}/api/openapi.json`)).toEqual([{ url: 'https://access.example.com' }, { url: '/' }]);
+    const { accessTlsUrl } = await program.line('ready');
+    const request = get(`${String(accessTlsUrl)}/login/`, { ca: await readFile(join(dataDir, 'tls', 'ca.crt')), agent: false });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.headers['set-cookie']).toEqual([expect.stringMatching(/^svc_loginform=[\w-]{43}; Path=\/; SameSite=Lax; HttpOnly; Secure$/)]);
+    const warnings = program.lines().filter(({ level }) => level === 'warn');
+    expect(warnings).toEqual([expect.objectContaining({ option: 'svc.access.host', msg: expect.stringContaining('no TLS') })]);
   });
 
   test('ends its watches at SIGTERM and lets no request be lost', async () => {

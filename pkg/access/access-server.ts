@@ -10,6 +10,7 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
+  ServiceUrl,
   showConnections,
   withLogging,
   withMetrics,
@@ -66,6 +67,10 @@ export interface AccessParts {
   operations: readonly Operation[];
   throttle: Throttle;
   proxies: TrustedProxies;
+  /** By which addresses clients know it. Default: what they send, and trusted proxies. */
+  url?: ServiceUrl;
+  /** Pages elsewhere that may act for their visitor. Default: none. */
+  allowedOrigins?: ReadonlySet<string>;
   /** What must hold before requests are sent here. */
   readyz: readonly HealthCheck[];
 }
@@ -100,7 +105,7 @@ export class AccessServer {
     return this.#server.listen(at);
   }
 
-  serve({ credentials, metricsTokens, principals, operations, throttle, proxies, readyz }: AccessParts): void {
+  serve({ credentials, metricsTokens, principals, operations, throttle, proxies, url = new ServiceUrl(proxies), allowedOrigins = new Set(), readyz }: AccessParts): void {
     const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = this.#options;
     const inFlight = new InFlightLimits({ ...maxInFlight, exemption: ({ path }) => (findEndpointGroup(health, path)?.isOpen === true ? 'everything' : undefined), throwsRefusals: true });
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
@@ -108,12 +113,12 @@ export class AccessServer {
     const healthHandler = expressHandler(health);
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const administratorsOnly: Handler = async (context) => {
-      const caller = await admit(new AccessRequest(context, proxies), { throttle, credentials: forMetrics, principals });
+      const caller = await admit(new AccessRequest(context, proxies, url), { throttle, credentials: forMetrics, principals });
       if (caller === undefined) throw newNotAuthenticated();
       if (!isAdministrator(caller)) throw newPermissionDenied();
       await healthHandler(context);
     };
-    const operationsHandler = operationHandler({ operations: new OperationTable(operations), throttle, proxies, credentials, principals });
+    const operationsHandler = operationHandler({ operations: new OperationTable(operations), throttle, proxies, url, allowedOrigins, credentials, principals });
     const dispatch: Handler = (context) => {
       const group = findEndpointGroup(health, context.info.path);
       if (group === undefined) return operationsHandler(context);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { EndpointGroup, HealthCheck, TrustedProxies } from '#pkg/http/index';
+import { ServiceUrl, type EndpointGroup, type HealthCheck, type TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import type { AccessDatabase } from './access-database.ts';
 import type { AccessParts } from './access-server.ts';
@@ -58,6 +58,10 @@ export interface AccessSettings {
   /** Requests a minute. */
   throttle: { anonymous: number; user: number };
   auditRetentionDays: number;
+  /** By which clients know access management. Undefined: what they send, and trusted proxies. */
+  publicUrl: string | undefined;
+  /** Pages elsewhere that may act for their visitor. */
+  allowedOrigins: readonly string[];
 }
 
 export interface AccessServiceOptions {
@@ -125,11 +129,13 @@ export class AccessService {
       principals: new Principals(database),
       operations: [
         ...described,
-        ...referenceOperations(described, { svcVersion }),
+        ...referenceOperations(described, { svcVersion, publicUrl: settings.publicUrl }),
         ...pageOperations({ database, audit, login, sessions, profile: new OwnProfile(profileParts), accessKeys, personalTokens: this.#personalTokens }),
       ],
       throttle: new SharedThrottle({ database, log, anonymous: settings.throttle.anonymous, user: settings.throttle.user }),
       proxies,
+      url: new ServiceUrl(proxies, settings.publicUrl),
+      allowedOrigins: new Set(settings.allowedOrigins),
       readyz: [this.databaseCheck],
     };
   }
@@ -144,12 +150,13 @@ export class AccessService {
   }
 
   /** Who asks on the content platform: by personal token, by session, and by password where that is switched on. */
-  platformAuthenticator({ basic, allowedOrigins, countLookups = (tokens) => tokens }: PlatformAuthenticatorOptions): RequestAuthenticator {
-    const { proxies } = this.#options;
+  platformAuthenticator({ basic, publicUrl, countLookups = (tokens) => tokens }: PlatformAuthenticatorOptions): RequestAuthenticator {
+    const { proxies, settings } = this.#options;
+    const site = { url: new ServiceUrl(proxies, publicUrl), allowedOrigins: new Set(settings.allowedOrigins) };
     return platformAuthenticator({
       tokens: new PersonalTokenAuthenticator(countLookups(this.#tokenStore), this.#tokenUses),
       ...(basic ? { basic: new BasicAuthenticator({ database: this.#database, login: this.#login, proxies }) } : {}),
-      sessions: sessionAuthenticator({ sessions: this.#sessions, proxies, allowedOrigins }),
+      sessions: sessionAuthenticator({ sessions: this.#sessions, ...site }),
       proxies,
     });
   }
@@ -174,8 +181,8 @@ export class AccessService {
 export interface PlatformAuthenticatorOptions {
   /** Is `Authorization: Basic` taken? */
   basic: boolean;
-  /** Pages elsewhere that may act for their visitor. */
-  allowedOrigins: ReadonlySet<string>;
+  /** By which clients know the content platform. */
+  publicUrl: string | undefined;
   /** Looks on. Default: nobody does. */
   countLookups?: (tokens: Pick<TokenStore, 'findOwner'>) => Pick<TokenStore, 'findOwner'>;
 }

@@ -37,6 +37,7 @@ export { withStrictTransport } from './filters/with-strict-transport.ts';
 export * from './filters/with-timeout.ts';
 export * from './metrics/register-reading.ts';
 export * from './metrics/series-histogram.ts';
+export { ServiceUrl } from './service-url.ts';
 export { showConnections } from './metrics/show-connections.ts';
 export { CertificateFiles } from './tls/certificate-files.ts';
 export { CertificateError, ServerCertificate, type KeyPair } from './tls/server-certificate.ts';

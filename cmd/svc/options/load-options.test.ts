@@ -132,6 +132,9 @@ describe('a start ends with one sentence', () => {
     { reason: 'too short a memory', sources: { args: ['--svc.storage.log-min-age=9m'] }, sentence: /a duration from 10m/ },
     { reason: 'a wildcard origin', sources: { args: ['--svc.http.cors.allowed-origins=*'] }, sentence: /each is an origin/ },
     { reason: 'an origin with a path', sources: { args: ['--svc.http.cors.allowed-origins=https://a.example/'] }, sentence: /each is an origin/ },
+    ...['svc.example.com', 'ftp://svc.example.com', 'https://svc.example.com/access', 'https://svc.example.com/?a', 'https://svc.example.com/#a', 'https://u:p@svc.example.com', 'https://', 'https://a b', 'https://a:99999', 'https://a\\b'].flatMap((url) =>
+      (['server', 'access'] as const).map((service) => ({ reason: `${url} as the address of svc.${service}`, sources: { args: [`--svc.${service}.public-url=${url}`] }, sentence: /--svc\.\w+\.public-url is malformed: ".*" is not the address of a server and nothing more/ })),
+    ),
     { reason: 'neither true nor false', sources: { environment: { SVC_SECURITY_BASIC_AUTH_DISABLED: 'no' } }, sentence: /is not true or false/ },
   ];
   test.each(cases)('$reason', ({ sources, sentence }) => {
@@ -164,6 +167,16 @@ describe('a start ends with one sentence', () => {
       }),
     );
   });
+});
+
+test.each([
+  ['https://svc.example.com', 'https://svc.example.com'],
+  ['HTTPS://SVC.example.com:443/', 'https://svc.example.com'],
+  ['http://10.0.0.1:8091', 'http://10.0.0.1:8091'],
+  ['http://[::1]:8091/', 'http://[::1]:8091'],
+])('the public address %s is %s', (text, value) => {
+  const options = load({ environment: { SVC_ACCESS_PUBLIC_URL: text, SVC_SERVER_PUBLIC_URL: text } });
+  expect([options['svc.access.public-url'], options['svc.server.public-url']]).toEqual([value, value]);
 });
 
 describe('quantities', () => {

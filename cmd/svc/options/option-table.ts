@@ -1,4 +1,4 @@
-import { addressRange, choice, duration, integer, listOf, origin, port, size, text, trueOrFalse } from './option-types.ts';
+import { addressRange, choice, duration, integer, listOf, origin, port, serverUrl, size, text, trueOrFalse } from './option-types.ts';
 import type { Option, ValueOf } from './option.ts';
 
 /** Every startup option there is. Names are public: they are kept, or kept working, from release to release. */
@@ -7,12 +7,14 @@ export const optionTable = {
   'svc.server.host': { type: text, default: '127.0.0.1', doc: 'Address to listen on; any but loopback needs svc.security.initial-admin-token.' },
   'svc.server.tls.port': { type: port, default: '8443', doc: 'Port on which it speaks https, where there is a certificate; svc serve makes one.' },
   'svc.server.tls.host': { type: text, default: '', doc: 'Address for that. Empty: svc.server.host.' },
+  'svc.server.public-url': { type: serverUrl, default: '', doc: 'Address by which clients know it, such as https://svc.example.com. Empty: what trusted proxies and the Host header say.' },
   'svc.server.drain-timeout': { type: duration({ min: '1s', max: '1h' }), default: '30s', doc: 'Time from SIGTERM to the end, for requests under way and everything else.' },
   'svc.server.shutdown-delay': { type: duration({ min: '0s', max: '10m' }), default: '0s', doc: 'Part of it, at its start: /readyz fails, and all is served, until load balancers have noticed.' },
   'svc.access.port': { type: port, default: '8091', doc: 'Port of the access management service.' },
   'svc.access.host': { type: text, default: '127.0.0.1', doc: 'Address it listens on.' },
   'svc.access.tls.port': { type: port, default: '8444', doc: 'Port on which it speaks https, likewise.' },
   'svc.access.tls.host': { type: text, default: '', doc: 'Address for that. Empty: svc.access.host.' },
+  'svc.access.public-url': { type: serverUrl, default: '', doc: 'Address by which clients know it, likewise; links in its answers begin with it.' },
   'svc.access.token.ttl': { type: duration({ min: '1m' }), default: '24h', doc: 'How long a Bearer token of its login is valid.' },
   'svc.access.session.idle': { type: duration({ min: '1m' }), default: '24h', doc: 'Time without a request after which a session of the pages ends.' },
   'svc.access.login.ip-limit': { type: integer({ min: 1, max: 1_000_000 }), default: '100', doc: 'Failed logins of one address in 30 minutes; then it has to wait.' },

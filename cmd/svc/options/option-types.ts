@@ -67,6 +67,13 @@ export const origin: OptionType<string> = {
   parse: (value) => (URL.canParse(value) && new URL(value).origin === value ? value : undefined),
 };
 
+/** Without a path, as paths are the service's own. Its value is the origin: lower case, no port that goes without saying, no slash at the end. */
+export const serverUrl: OptionType<string> = {
+  label: 'url',
+  expected: 'the address of a server and nothing more, such as https://svc.example.com or http://10.0.0.1:8091',
+  parse: (value) => (/^https?:\/\/[^/?#@\s\\]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined),
+};
+
 export const addressRange: OptionType<string> = {
   label: 'range',
   expected: 'an address or a range of addresses, such as 10.0.0.0/8',

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHead
 import { pino, type Logger } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { TrustedProxies } from '#pkg/http/index';
+import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { AccessDatabase } from '../access-database.ts';
 import { AccessServer } from '../access-server.ts';
@@ -32,6 +32,10 @@ export interface AccessTestOptions {
   throttle?: (parts: AccessTestParts) => Throttle;
   /** Default none. */
   trustedProxies?: readonly string[];
+  /** Default: what clients and trusted proxies say. */
+  publicUrl?: string;
+  /** Default none. */
+  allowedOrigins?: readonly string[];
   /** Requests under way; one more is refused at once. Default: no limit. */
   maxInFlight?: number;
 }
@@ -103,12 +107,15 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
   const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
   const { port } = await server.listen();
+  const proxies = new TrustedProxies(options.trustedProxies ?? []);
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],
     principals: parts.principals,
     operations: await options.operations(parts),
     throttle: options.throttle?.(parts) ?? { take: () => Promise.resolve(undefined) },
-    proxies: new TrustedProxies(options.trustedProxies ?? []),
+    proxies,
+    url: new ServiceUrl(proxies, options.publicUrl),
+    allowedOrigins: new Set(options.allowedOrigins),
     readyz: [],
   });
   const send: AccessReplica['send'] = (method, path, request) => sendRequest({ method, path, port }, request);

@@ -34,7 +34,10 @@ export const newNotAuthenticated = (): AccessError => newDetail(401, 'not_authen
 /** One of our credentials was presented, and is wrong; never says how. */
 export const newAuthenticationFailed = (): AccessError => newDetail(401, 'authentication_failed', 'The credential is not valid.');
 export const newPermissionDenied = (detail = 'You do not have permission to perform this action.'): AccessError => newDetail(403, 'permission_denied', detail);
-export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', 'CSRF token missing or incorrect.');
+export const csrfTokenFailure = 'CSRF token missing or incorrect.';
+export const newCsrfFailed = (): AccessError => newDetail(403, 'csrf_failed', csrfTokenFailure);
+/** The token is right, and the page that sent it is not of this service. */
+export const newForeignOrigin = (): AccessError => newDetail(403, 'csrf_failed', 'A page of another address has asked for this change. Open this service by its own address and try again.');
 export const newNotFound = (detail = 'Not found.'): AccessError => newDetail(404, 'not_found', detail);
 export const newOrgNotFound = (): AccessError => newDetail(404, 'org_not_found', 'There is no such organization.');
 export const newConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);

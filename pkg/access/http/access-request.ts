@@ -1,5 +1,5 @@
 import { decodeJson, isJsonObject, isStatusError, type JsonObject } from '#pkg/apimachinery/index';
-import { readBody, type RequestContext, type TrustedProxies } from '#pkg/http/index';
+import { readBody, ServiceUrl, type RequestContext, type TrustedProxies } from '#pkg/http/index';
 import { AccessError, newDetail, newFieldErrors, newParseError } from './access-error.ts';
 import { readCookies } from './cookies.ts';
 
@@ -17,15 +17,20 @@ export class AccessRequest {
   readonly address: string;
   /** `http://127.0.0.1:8091`, as the client sees this service. */
   readonly origin: string;
+  /** Where absolute URLs of its answer begin. */
+  readonly baseUrl: string;
+  readonly url: ServiceUrl;
   readonly cookies: ReadonlyMap<string, string>;
   #body: Promise<Buffer> | undefined;
   #bodyLimit = bodyLimit;
 
-  constructor(context: RequestContext, proxies: TrustedProxies) {
+  constructor(context: RequestContext, proxies: TrustedProxies, url = new ServiceUrl(proxies)) {
     this.context = context;
     this.target = context.request.url ?? '';
     this.address = proxies.addressOf(context.request);
-    this.origin = proxies.originOf(context.request);
+    this.origin = url.originOf(context.request);
+    this.baseUrl = url.baseOf(context.request);
+    this.url = url;
     this.cookies = readCookies(context.request.headers.cookie);
   }
 

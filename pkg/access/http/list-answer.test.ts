@@ -11,7 +11,7 @@ const source: ListSource<number> = {
   page: async ({ limit, offset }) => ({ count: rows.length, rows: rows.slice(offset, offset + limit) }),
   present: (n) => ({ n }),
 };
-const call = (query: string): Pick<OpenCall, 'query' | 'request'> => ({ query: new URLSearchParams(query), request: { origin: 'http://h:1', target: `/api/v1/users/users/?${query}` } as OpenCall['request'] });
+const call = (query: string): Pick<OpenCall, 'query' | 'request'> => ({ query: new URLSearchParams(query), request: { baseUrl: 'http://h:1', target: `/api/v1/users/users/?${query}` } as OpenCall['request'] });
 const read = async (query: string): Promise<unknown> => {
   const { body, stream } = await listAnswer(call(query), source);
   let text = body?.toString() ?? '';

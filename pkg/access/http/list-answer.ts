@@ -43,7 +43,7 @@ export async function listAnswer<Row>({ query, request }: Pick<OpenCall, 'query'
     const parameters = new URLSearchParams(query);
     parameters.set('limit', String(limit));
     parameters.set('offset', String(start));
-    return `${request.origin}${request.target.split('?', 1)[0]}?${parameters.toString()}`;
+    return `${request.baseUrl}${request.target.split('?', 1)[0]}?${parameters.toString()}`;
   };
   return jsonAnswer(200, {
     count,

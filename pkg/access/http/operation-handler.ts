@@ -1,14 +1,18 @@
-import { answerPageFile, send, sendStream, type Handler, type TrustedProxies } from '#pkg/http/index';
-import { newCsrfFailed, newNotAuthenticated } from './access-error.ts';
+import { answerPageFile, send, sendStream, type Handler, type ServiceUrl, type TrustedProxies } from '#pkg/http/index';
+import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from './access-error.ts';
 import { AccessRequest } from './access-request.ts';
 import { admit, type AdmissionParts } from './admit.ts';
 import type { Answer, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
+import { isFromElsewhere } from './same-site.ts';
 import type { Caller } from '../principals/caller.ts';
 
 export interface OperationHandlerOptions extends AdmissionParts {
   operations: OperationTable;
   proxies: TrustedProxies;
+  url: ServiceUrl;
+  /** Pages elsewhere that may act for their visitor. */
+  allowedOrigins: ReadonlySet<string>;
 }
 
 /** Nobody has said who they are yet. */
@@ -16,32 +20,40 @@ const openBodyLimit = 64 * 1024;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** From a request to its answer: who asks, how often, what they ask, and that a browser's page was meant to ask it. */
-export function operationHandler({ operations, proxies, ...admission }: OperationHandlerOptions): Handler {
+export function operationHandler({ operations, proxies, url, allowedOrigins, ...admission }: OperationHandlerOptions): Handler {
   return async (context) => {
-    const request = new AccessRequest(context, proxies);
+    const request = new AccessRequest(context, proxies, url);
     const caller = await admit(request, admission);
     const { operation, params } = operations.find(request.method, context.info.path);
     context.route = operation.path;
-    const answer = await run(operation, { request, params, query: context.query, caller });
+    const answer = await run(operation, { request, params, query: context.query, caller }, allowedOrigins);
     await sendAnswer(context, answer);
   };
 }
 
-async function run(operation: Operation, call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined }): Promise<Answer> {
+async function run(operation: Operation, call: Parameters<Operation['handle']>[0] & { caller: Caller | undefined }, allowedOrigins: ReadonlySet<string>): Promise<Answer> {
   const { caller, request } = call;
   if (operation.access === 'open') {
     request.limitBody(openBodyLimit);
-    if (caller?.scheme === 'session' && operation.checksForm !== true) await checkCsrf(request, caller);
+    if (caller?.scheme === 'session' && operation.checksForm !== true) await checkCsrf(request, caller, allowedOrigins);
     return operation.handle(call);
   }
   if (caller === undefined) throw newNotAuthenticated();
-  await checkCsrf(request, caller);
+  await checkCsrf(request, caller, allowedOrigins);
   return operation.handle({ ...call, caller });
 }
 
-/** A browser sends the session along whoever made it ask; only the service's own pages know the token. */
-async function checkCsrf(request: AccessRequest, { scheme, session }: Caller): Promise<void> {
-  if (scheme !== 'session' || safeMethods.has(request.method)) return;
+/** A browser sends the session along whoever made it ask; only the service's own pages know the token, and browsers say which page asks. */
+async function checkCsrf(request: AccessRequest, caller: Caller, allowedOrigins: ReadonlySet<string>): Promise<void> {
+  if (caller.scheme !== 'session' || safeMethods.has(request.method)) return;
+  await checkCsrfToken(request, caller);
+  const { context, url } = request;
+  if (!isFromElsewhere(context.request, { url, allowedOrigins })) return;
+  context.log.info({ origin: context.request.headers.origin, own: url.ownOrigins(context.request) }, 'a session was used by a page that is not of this service');
+  throw newForeignOrigin();
+}
+
+async function checkCsrfToken(request: AccessRequest, { session }: Caller): Promise<void> {
   const header = request.header('x-csrftoken');
   if (header !== '' && session!.isCsrfToken(header)) return;
   const type = request.header('content-type');

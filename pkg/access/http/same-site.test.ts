@@ -1,12 +1,12 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { TrustedProxies } from '#pkg/http/index';
-import { isSameSite } from './same-site.ts';
+import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
+import { isFromElsewhere, isSameSite } from './same-site.ts';
 
 const allowedOrigins = new Set(['https://app.example.org']);
 
-test.each<{ headers: Record<string, string>; tls?: boolean; is: boolean; reason: string }>([
+test.each<{ headers: Record<string, string>; tls?: boolean; publicUrl?: string; is: boolean; reason: string }>([
   { headers: { origin: 'http://svc.example.com' }, is: true, reason: 'a page of this host' },
   { headers: { origin: 'http://svc.example.com:8091' }, is: true, reason: 'a page of another port, as the login page is' },
   { headers: { origin: 'http://SVC.example.com' }, is: true, reason: 'a host has no case' },
@@ -22,8 +22,15 @@ test.each<{ headers: Record<string, string>; tls?: boolean; is: boolean; reason:
   { headers: { 'sec-fetch-site': 'none' }, is: false, reason: 'typed into the address bar, which changes nothing' },
   { headers: {}, is: false, reason: 'nothing is said' },
   { headers: { origin: 'https://app.example.org', 'sec-fetch-site': 'cross-site' }, is: true, reason: 'an origin that is allowed' },
+  { headers: { origin: 'https://public.example.com' }, publicUrl: 'https://public.example.com', is: true, reason: 'the public address, behind a proxy that sends another host' },
+  { headers: { origin: 'http://public.example.com' }, publicUrl: 'https://public.example.com', is: false, reason: 'the public address has TLS' },
+  { headers: { origin: 'http://svc.example.com' }, publicUrl: 'https://svc.example.com', is: false, reason: 'the public address has TLS, which a proxy ends' },
+  { headers: { origin: 'http://svc.example.com' }, publicUrl: 'https://public.example.com', is: true, reason: 'who comes past the proxy' },
   { headers: { origin: 'chrome-extension://svc.example.com' }, is: false, reason: 'no page at all' },
-])('$headers is $is: $reason', ({ headers, tls = false, is }) => {
+])('$headers is $is: $reason', ({ headers, tls = false, publicUrl, is }) => {
   const request = Object.assign(new IncomingMessage(Object.assign(new Socket(), { encrypted: tls })), { headers: { host: 'svc.example.com', ...headers } });
-  expect(isSameSite(request, { proxies: new TrustedProxies([]), allowedOrigins })).toBe(is);
+  const options = { url: new ServiceUrl(new TrustedProxies([]), publicUrl), allowedOrigins };
+  expect(isSameSite(request, options)).toBe(is);
+  const says = 'origin' in headers || 'sec-fetch-site' in headers;
+  expect(isFromElsewhere(request, options)).toBe(says && !is);
 });

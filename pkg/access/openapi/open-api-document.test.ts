@@ -31,6 +31,11 @@ describe('the OpenAPI document', () => {
     expect(openApiFaults(document)).toEqual([]);
   });
 
+  test('names the public address, where there is one, before the address it was fetched from', () => {
+    expect(document['servers']).toEqual([{ url: '/' }]);
+    expect(openApiDocument(operations, { svcVersion: '2.22.0', publicUrl: 'https://a.example' })['servers']).toEqual([{ url: 'https://a.example' }, { url: '/' }]);
+  });
+
   test('would be found out if it had one', () => {
     const paths = { '/a/{id}/': { get: { operationId: 'same', parameters: [], responses: { 200: { $ref: '#/components/responses/Nothing' } } } }, '/b/': { get: { operationId: 'same', parameters: [], responses: {} } } };
     expect(openApiFaults({ ...document, paths }).length).toBeGreaterThanOrEqual(3);

@@ -16,15 +16,21 @@ const about = `Users, organizations, and the credentials with which programs and
 - A list is a bare array of all there is, or, with \`limit\`, one page of it: \`{count, next, previous, results}\`.
 - What is read or written belongs to an organization where the operation takes \`X-SVC-ORG\`.`;
 
+export interface OpenApiDocumentOptions {
+  svcVersion: string;
+  /** By which clients know the service. */
+  publicUrl?: string | undefined;
+}
+
 /** The operations that have a document, as OpenAPI 3.1. */
-export function openApiDocument(operations: readonly Operation[], { svcVersion }: { svcVersion: string }): JsonObject {
+export function openApiDocument(operations: readonly Operation[], { svcVersion, publicUrl }: OpenApiDocumentOptions): JsonObject {
   const documented = operations.filter((operation): operation is Documented => operation.document !== undefined);
   const paths: Record<string, JsonObject> = {};
   for (const operation of documented) paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) };
   return {
     openapi: '3.1.0',
     info: { title: 'Access management', description: about, version: svcVersion },
-    servers: [{ url: '/' }],
+    servers: [...(publicUrl === undefined ? [] : [{ url: publicUrl }]), { url: '/' }],
     security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
     tags: [...new Set(documented.map(({ document }) => document.tag))].map((name) => ({ name })),
     paths,

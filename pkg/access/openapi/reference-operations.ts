@@ -1,13 +1,13 @@
 import { PageFiles, referencePageFiles } from '#pkg/http/index';
 import { newNotFound } from '../http/access-error.ts';
 import { objectSchema, type Answer, type Operation } from '../http/operation.ts';
-import { openApiDocument } from './open-api-document.ts';
+import { openApiDocument, type OpenApiDocumentOptions } from './open-api-document.ts';
 import { referencePageHtml, referencePageScript } from './reference-page-html.ts';
 
 const html = 'text/html; charset=utf-8';
 
 /** `/api/openapi.json`, of the given operations and itself, and the page that shows it; open to anyone. The document does not change while the process runs. */
-export function referenceOperations(described: readonly Operation[], { svcVersion }: { svcVersion: string }): Operation[] {
+export function referenceOperations(described: readonly Operation[], options: OpenApiDocumentOptions): Operation[] {
   const document: Operation = {
     method: 'GET',
     path: '/api/openapi.json',
@@ -24,7 +24,7 @@ export function referenceOperations(described: readonly Operation[], { svcVersio
     '/slash': { text: referencePageHtml({ withSlash: true }), contentType: html },
     '/bare': { text: referencePageHtml({ withSlash: false }), contentType: html },
     'init.js': { text: referencePageScript, contentType: 'text/javascript; charset=utf-8' },
-    'openapi.json': { text: JSON.stringify(openApiDocument([...described, document], { svcVersion })), contentType: 'application/json' },
+    'openapi.json': { text: JSON.stringify(openApiDocument([...described, document], options)), contentType: 'application/json' },
   });
 
   async function answerFile(name: string): Promise<Answer> {

@@ -30,7 +30,7 @@ beforeAll(async () => {
         database: access,
         log,
         svcVersion: '2.22.0',
-        settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, signatureRequiresDigest: false, throttle: { anonymous: 2048, user: 4096 }, auditRetentionDays: 180 },
+        settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, signatureRequiresDigest: false, throttle: { anonymous: 2048, user: 4096 }, auditRetentionDays: 180, publicUrl: undefined, allowedOrigins: [] },
         keys: await openKeyRing(access, { dataDir: folder }),
         proxies: new TrustedProxies([]),
         platform: { namespaces: { ensure: () => Promise.resolve(), remove: () => Promise.resolve('removed') }, roles: { hasRole: () => false, rolesOf: () => [] }, isSubject: () => false },

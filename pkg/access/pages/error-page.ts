@@ -1,6 +1,6 @@
 import { isJsonObject } from '#pkg/apimachinery/index';
 import type { RequestContext } from '#pkg/http/index';
-import type { AccessError } from '../http/access-error.ts';
+import { csrfTokenFailure, type AccessError } from '../http/access-error.ts';
 import type { Answer } from '../http/operation.ts';
 import { html } from './html.ts';
 import { pageAnswer } from './page.ts';
@@ -34,6 +34,6 @@ ${status >= 500 && html`<p>If it goes on, tell an administrator the number of th
 function textOf({ body }: AccessError): string {
   const { detail, code } = isJsonObject(body) ? body : {};
   if (code === 'not_found') return 'Perhaps its address was mistyped, or what was there is gone.';
-  if (code === 'csrf_failed') return 'This form is no longer valid; perhaps you have logged in anew since. Go back, load its page anew, and send it again.';
+  if (code === 'csrf_failed' && detail === csrfTokenFailure) return 'This form is no longer valid; perhaps you have logged in anew since. Go back, load its page anew, and send it again.';
   return typeof detail === 'string' ? detail : 'What was sent is no use here.';
 }

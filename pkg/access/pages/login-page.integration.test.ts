@@ -44,19 +44,38 @@ describe('the login page', () => {
     expect(await client.get('/')).toMatchObject({ status: 303, headers: { location: '/settings/' } });
   });
 
-  test('keeps its cookies to TLS, where a trusted proxy says that the browser came by it', async () => {
-    const behindProxy = await startPageTest({ trustedProxies: ['127.0.0.1'] });
+  test.each<{ reason: string; options: Parameters<typeof startPageTest>[0]; headers: Record<string, string>; origin: string; isSecure: boolean }>([
+    {
+      reason: 'keeps its cookies to TLS, where a trusted proxy says that the browser came by it',
+      options: { trustedProxies: ['127.0.0.1'] },
+      headers: { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'access.example.com' },
+      origin: 'https://access.example.com',
+      isSecure: true,
+    },
+    { reason: 'keeps its cookies to TLS at its public address', options: { publicUrl: 'https://access.example.com' }, headers: { Host: 'access.example.com' }, origin: 'https://access.example.com', isSecure: true },
+    { reason: 'does not believe a stranger who says that it is reached by TLS', options: {}, headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' }, origin: 'http://a.example', isSecure: false },
+  ])('$reason', async ({ options, headers, origin, isSecure }) => {
+    const place = await startPageTest(options);
     try {
-      await behindProxy.addPerson({ username: 'mia' });
-      const client = new FormClient(behindProxy);
-      const forwarded = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'access.example.com' };
-      await client.get('/login/', forwarded);
-      const { status, headers } = await client.post('/login/', right, { ...forwarded, Origin: 'https://access.example.com' });
-      expect(status).toBe(303);
-      for (const cookie of headers['set-cookie'] ?? []) expect(cookie).toMatch(/; Secure$/);
-      expect(headers['set-cookie']?.length).toBeGreaterThan(1);
+      await place.addPerson({ username: 'mia' });
+      const client = new FormClient(place);
+      const cookies: string[] = [];
+      const keep = (answer: { status: number; headers: { 'set-cookie'?: string[] | undefined } }): number => {
+        cookies.push(...(answer.headers['set-cookie'] ?? []));
+        return answer.status;
+      };
+      keep(await client.get('/login/', headers));
+      expect(keep(await client.post('/login/', right, { ...headers, Origin: origin }))).toBe(303);
+      await client.get('/settings/', headers);
+      expect(keep(await client.post('/logout/', {}, { ...headers, Origin: origin }))).toBe(303);
+      expect(cookies.map((cookie) => cookie.slice(0, cookie.indexOf('=')))).toEqual(['svc_loginform', 'svc_sessionid', 'svc_csrftoken', 'svc_loginform', 'svc_sessionid', 'svc_csrftoken']);
+      for (const cookie of cookies) {
+        expect(cookie).toContain('; Path=/; SameSite=Lax');
+        expect(cookie).not.toMatch(/; *Domain/i);
+        expect(cookie.endsWith('; Secure')).toBe(isSecure);
+      }
     } finally {
-      await behindProxy.stop();
+      await place.stop();
     }
   });
 
@@ -173,6 +192,7 @@ describe('logging out', () => {
   test('is not done for a page elsewhere', async () => {
     const client = new FormClient(server);
     await client.logIn('mia', 'blue horse 7');
+    expect(await client.post('/logout/', {}, { Origin: 'http://elsewhere.invalid' })).toMatchObject({ status: 403, text: expect.stringContaining('A page of another address') });
     expect(await client.post('/logout/', { csrfmiddlewaretoken: 'x' })).toMatchObject({ status: 403, text: expect.stringContaining('This form is no longer valid') });
     expect(await client.get('/settings/')).toMatchObject({ status: 200 });
   });

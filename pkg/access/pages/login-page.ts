@@ -4,10 +4,10 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import { formatCookie } from '../http/cookies.ts';
 import type { AccessRequest } from '../http/access-request.ts';
+import { isFromElsewhere } from '../http/same-site.ts';
 import type { Answer, OpenCall, Operation } from '../http/operation.ts';
 import type { LoginService } from '../login/login-service.ts';
 import { readCredentials } from '../login/read-credentials.ts';
-import { isSameSite } from '../sessions/same-site.ts';
 import { endSessionCookies, sessionCookie, sessionCookies } from '../sessions/session-cookies.ts';
 import type { NewSession, Sessions } from '../sessions/sessions.ts';
 import { endSession } from '../sessions/end-session.ts';
@@ -79,9 +79,7 @@ async function logOut(parts: LoginPageParts, call: OpenCall): Promise<Answer> {
 function isOwnForm(request: AccessRequest, token: unknown): boolean {
   const expected = request.cookies.get(formCookie);
   if (expected === undefined || !formToken.test(expected) || typeof token !== 'string' || !formToken.test(token)) return false;
-  const { headers } = request.context.request;
-  const says = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
-  if (says && !isSameSite(request.context.request, { proxies: { originOf: () => request.origin }, allowedOrigins: new Set() })) return false;
+  if (isFromElsewhere(request.context.request, { url: request.url, allowedOrigins: new Set() })) return false;
   return timingSafeEqual(Buffer.from(token), Buffer.from(expected));
 }
 

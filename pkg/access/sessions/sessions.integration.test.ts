@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { TrustedProxies } from '#pkg/http/index';
+import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
 import type { UserInfo } from '#pkg/identity/index';
 import { defaultOrgId } from '../accesstest/add-user.ts';
 import { startAccessTest, type AccessAnswer, type AccessReplica, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
@@ -17,6 +17,7 @@ const path = '/api/v1/authentication/sessions/';
 const whoAmI: Operation = { method: 'GET', path: '/api/v1/who/', operationId: 'who', access: 'user', handle: async ({ caller }) => jsonAnswer(200, { name: caller.username, scheme: caller.scheme }) };
 const change: Operation = { ...whoAmI, method: 'POST', operationId: 'change' };
 const open: Operation = { method: 'GET', path: '/api/v1/open/', operationId: 'open', access: 'open', handle: async ({ caller }) => jsonAnswer(200, { name: caller?.username ?? null }) };
+const openChange: Operation = { ...open, method: 'POST', operationId: 'openChange' };
 const sessionsOf = ({ access }: AccessTestParts): Sessions => new Sessions({ database: access, perUser: 5 });
 
 let server: AccessTest;
@@ -25,8 +26,11 @@ let sessions: Sessions;
 let mia: string;
 beforeAll(async () => {
   server = await startAccessTest({
-    operations: (parts) => [...sessionOperations({ database: parts.access, audit: parts.audit, sessions: sessionsOf(parts) }), whoAmI, change, open],
+    operations: (parts) => [...sessionOperations({ database: parts.access, audit: parts.audit, sessions: sessionsOf(parts) }), whoAmI, change, open, openChange],
     credentials: (parts) => [testCredential, sessionsOf(parts).credential],
+    trustedProxies: ['127.0.0.1'],
+    publicUrl: 'https://access.example.com',
+    allowedOrigins: ['https://console.example.com'],
   });
   other = await server.startReplica();
   sessions = sessionsOf(server);
@@ -113,6 +117,32 @@ describe('a session', () => {
     expect(await post({ 'Content-Type': 'application/x-www-form-urlencoded' }, `csrfmiddlewaretoken=${csrfToken}`)).toMatchObject({ status: 200 });
   });
 
+  test.each<[string, Record<string, string>, number]>([
+    ['a page of this host', { Origin: 'http://127.0.0.1' }, 200],
+    ['a page of this host by another port', { Origin: 'https://127.0.0.1:8443', 'Sec-Fetch-Site': 'same-site' }, 200],
+    ['a page that is allowed to', { Origin: 'https://console.example.com', 'Sec-Fetch-Site': 'cross-site' }, 200],
+    ['a program', {}, 200],
+    ['a page of another host', { Origin: 'http://evil.example' }, 403],
+    ['a page of another host, as the browser says', { Origin: 'http://127.0.0.1', 'Sec-Fetch-Site': 'cross-site' }, 403],
+    ['a page that hides where it is from', { Origin: 'null' }, 403],
+    ['a page of the public host without TLS', { Origin: 'http://access.example.com' }, 403],
+    ['a page of the public host', { Origin: 'https://access.example.com' }, 200],
+    ['a page of the host that a trusted proxy names', { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'https://front.example.com' }, 200],
+    ['a page without TLS of the host that a trusted proxy names', { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front.example.com', Origin: 'http://front.example.com' }, 403],
+  ])('with the right CSRF token changes something for %s: %j is %i', async (_who, headers, status) => {
+    const { token, csrfToken } = await begin();
+    const cookie = { Cookie: `svc_sessionid=${token}`, ...headers };
+    const answers = [
+      await server.send('POST', '/api/v1/who/', { headers: { ...cookie, 'X-CSRFToken': csrfToken } }),
+      await server.send('POST', '/api/v1/who/', { headers: { ...cookie, 'Content-Type': 'application/x-www-form-urlencoded' }, body: `csrfmiddlewaretoken=${csrfToken}` }),
+      await server.send('POST', '/api/v1/open/', { headers: { ...cookie, 'X-CSRFToken': csrfToken } }),
+    ];
+    for (const answer of answers) expect(answer).toMatchObject(status === 200 ? { status } : { status, json: { code: 'csrf_failed', detail: expect.stringContaining('another address') } });
+    // What reads is not asked, nor is another credential.
+    expect(await server.send('GET', '/api/v1/who/', { headers: cookie })).toMatchObject({ status: 200 });
+    expect(await server.send('POST', '/api/v1/who/', { as: mia, headers })).toMatchObject({ status: 200 });
+  });
+
   test('is one of a few of its user: those unused for longest go', async () => {
     const id = await server.addUser({ username: 'many' });
     const tokens: string[] = [];
@@ -166,7 +196,7 @@ describe('one\'s own sessions', () => {
 
 describe('on the content platform a session', () => {
   const asked = (method: string, headers: Record<string, string>, on = sessions): Promise<UserInfo | undefined> =>
-    sessionAuthenticator({ sessions: on, proxies: new TrustedProxies([]), allowedOrigins: new Set() }).authenticateRequest(
+    sessionAuthenticator({ sessions: on, url: new ServiceUrl(new TrustedProxies([])), allowedOrigins: new Set() }).authenticateRequest(
       Object.assign(new IncomingMessage(new Socket()), { method, headers: { host: 'svc.example.com', ...headers } }),
     );
 

@@ -11,6 +11,8 @@ export interface OpenApiDocumentsOptions {
   registry: ModelRegistry;
   /** Documents are another's after an upgrade, though the models are the same. */
   svcVersion: string;
+  /** By which clients know the server. Default: where a document was fetched. */
+  publicUrl?: string | undefined;
   /** What plugins mount. Default: nothing. */
   endpoints?: EndpointDocuments;
 }
@@ -20,7 +22,7 @@ export interface OpenApiDocumentsOptions {
  * kept as long as the model, and made with pauses in which other requests run.
  */
 export class OpenApiDocuments {
-  private readonly options: Required<OpenApiDocumentsOptions>;
+  private readonly options: OpenApiDocumentsOptions & Required<Pick<OpenApiDocumentsOptions, 'endpoints'>>;
   private readonly kubernetesFragments = new FragmentCache(kubernetesParts);
   private readonly referenceFragments = new FragmentCache(referenceParts);
   private generation = '';
@@ -54,11 +56,11 @@ export class OpenApiDocuments {
 
   reference(name: ReferenceName): Promise<ServedDocument> {
     const state = this.current();
-    const { svcVersion, endpoints } = this.options;
+    const { svcVersion, publicUrl, endpoints } = this.options;
     const mounted = [...endpoints.documents()];
     return keep(state, `reference ${name}`, async () => {
       const resources = showsModels(name) ? [...state.versions.values()].flatMap((version) => version.resources) : [];
-      return referenceDocument(name, { svcVersion, fragments: await fragmentsOf(resources, this.referenceFragments), endpoints: mounted });
+      return referenceDocument(name, { svcVersion, publicUrl, fragments: await fragmentsOf(resources, this.referenceFragments), endpoints: mounted });
     });
   }
 

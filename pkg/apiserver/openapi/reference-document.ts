@@ -47,18 +47,20 @@ export function* referenceParts(model: Model, version: ModelVersion): SlicedWork
 
 export interface ReferenceInput {
   svcVersion: string;
+  /** By which clients know the server. */
+  publicUrl?: string | undefined;
   /** Of all models, or none where the document does not show them. */
   fragments: readonly DocumentFragment[];
   endpoints: Iterable<EndpointDocument>;
 }
 
 /** Puts a document together from texts that are there already: no part is parsed or copied. */
-export function referenceDocument(name: ReferenceName, { svcVersion, fragments, endpoints }: ReferenceInput): ServedDocument {
+export function referenceDocument(name: ReferenceName, { svcVersion, publicUrl, fragments, endpoints }: ReferenceInput): ServedDocument {
   const { title, description, audiences } = abouts[name];
   const head: JsonObject = {
     openapi: '3.1.0',
     info: { title, description, version: svcVersion },
-    servers: [{ url: '/' }],
+    servers: [...(publicUrl === undefined ? [] : [{ url: publicUrl }]), { url: '/' }],
     security: [{ personalToken: [] }, { basic: [] }],
   };
   const mounted = [ownEndpoints, ...endpoints].filter(({ audience }) => audiences.includes(audience));

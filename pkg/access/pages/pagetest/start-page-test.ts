@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AccessKeys } from '../../access-keys/access-keys.ts';
-import { startAccessTest, type AccessTest, type AccessTestParts } from '../../accesstest/start-access-test.ts';
+import { startAccessTest, type AccessTest, type AccessTestOptions, type AccessTestParts } from '../../accesstest/start-access-test.ts';
 import { BearerTokens } from '../../bearer-tokens/bearer-tokens.ts';
 import type { Operation } from '../../http/operation.ts';
 import { LoginService } from '../../login/login-service.ts';
@@ -37,7 +37,7 @@ export interface PageTest extends AccessTest {
 const roles = { rolesOf: () => ['view', 'edit', 'system:basic-user'], hasRole: (_user: unknown, role: string) => role !== 'admin' };
 
 /** The real parts behind the pages, with passwords that cost little. */
-export async function startPageTest({ trustedProxies = [] }: { trustedProxies?: readonly string[] } = {}): Promise<PageTest> {
+export async function startPageTest(options: Pick<AccessTestOptions, 'trustedProxies' | 'publicUrl'> = {}): Promise<PageTest> {
   const folder = mkdtempSync(join(tmpdir(), 'page-test-'));
   const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1, maxRunning: 2 });
   let sessions: Sessions | undefined;
@@ -50,7 +50,7 @@ export async function startPageTest({ trustedProxies = [] }: { trustedProxies?: 
     return pageOperations({ database, audit, login, sessions: sessions!, accessKeys, personalTokens, profile: new OwnProfile({ database, audit, users, hasher, login, sessions: sessions!, bearerTokens }) });
   };
   const server = await startAccessTest({
-    trustedProxies,
+    ...options,
     credentials: ({ access: database }) => {
       sessions = new Sessions({ database });
       return [sessions.credential];

@@ -142,6 +142,24 @@ describe('sessions', () => {
   });
 });
 
+describe('a form', () => {
+  test.each<[string, Record<string, string>]>([
+    ['/settings/', { name: 'Mallory' }],
+    ['/settings/password/', { old_password: password, new_password: 'green horse 9', new_password_again: 'green horse 9' }],
+    ['/settings/sessions/others/', {}],
+    ['/settings/access-keys/', {}],
+    ['/settings/personal-tokens/', {}],
+  ])('%s with the right token does nothing for a page elsewhere', async (path, fields) => {
+    const { id, username, client } = await server.newUser();
+    for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, { 'Sec-Fetch-Site': 'cross-site' }]) {
+      await client.get('/settings/');
+      expect(await client.post(path, fields, headers)).toMatchObject({ status: 403, text: expect.stringContaining('A page of another address') });
+    }
+    expect(await server.auditOf(id)).toEqual([]);
+    expect(await new FormClient(server).logIn(username, password)).toMatchObject({ status: 303 });
+  });
+});
+
 describe('a refusal', () => {
   test.each([
     ['GET', '/settings/nothing/', 404, 'There is no such page'],
