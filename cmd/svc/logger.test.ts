@@ -1,22 +1,22 @@
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { describeError } from './logger.ts';
+import { newLogger } from './logger.ts';
 
-test('an error is logged by what it says and why, without what hangs on it', () => {
-  const cause = Object.assign(new Error('lost'), { code: '57P01', client: { secretKey: 1 } });
-  expect(describeError(new TypeError('failed', { cause }))).toEqual({
-    type: 'TypeError',
-    message: 'failed',
-    stack: expect.stringContaining('logger.test'),
-    cause: { type: 'Error', message: 'lost', code: '57P01', stack: expect.any(String) },
-  });
-});
-
-test('a circle of causes ends', () => {
-  const error = new Error('why');
-  error.cause = error;
-  expect(JSON.stringify(describeError(error)).match(/"why"/g)).toHaveLength(6);
-});
-
-test('what is no error is said as text', () => {
-  expect(describeError('away')).toEqual({ message: 'away' });
+test('what is logged under err says what it is, where it comes from and why, whether it is an error or what a plugin made of one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
+  try {
+    const file = join(folder, 'log');
+    const log = newLogger('info', openSync(file, 'w'));
+    log.warn({ err: new TypeError('failed', { cause: Object.assign(new Error('lost'), { client: { key: 'k' } }) }) }, 'one');
+    log.warn({ err: { type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at index.ts:3:1', cause: { message: 'lost' } } }, 'another');
+    log.warn({ err: { headers: { cookie: 'c' } } }, 'none');
+    const [one, another, none] = readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { err: unknown }).err);
+    expect(one).toEqual({ type: 'TypeError', message: 'failed', stack: expect.stringContaining('logger.test'), cause: { type: 'Error', message: 'lost', stack: expect.any(String) } });
+    expect(another).toEqual({ type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at index.ts:3:1', cause: { message: 'lost' } });
+    expect(none).toEqual({ message: 'an object without a message: {"headers":{"cookie":"***"}}' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

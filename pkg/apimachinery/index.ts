@@ -30,6 +30,7 @@ export * from './selector/sort.ts';
 export * from './status/status.ts';
 export * from './status/status-error.ts';
 export * from './status/status-error-from.ts';
+export { describeError, maskCredentials, type ErrorDescription } from './status/describe-error.ts';
 export * as fieldError from './status/field-error.ts';
 export * from './watch/watch-event.ts';
 export * from './turns/event-loop-turns.ts';

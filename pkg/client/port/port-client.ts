@@ -44,7 +44,8 @@ const chunkSize = 500;
 type Call = { verb: PortCall['verb']; type: ResourceType; options?: object | undefined } & Partial<Pick<PortCall, 'key' | 'object' | 'patch' | 'grant'>>;
 
 interface Waiting {
-  resolve(result: unknown): void;
+  /** @param outcome gives the result, or throws */
+  resolve(outcome: () => unknown): void;
   reject(error: StatusError): void;
 }
 
@@ -143,7 +144,7 @@ export class PortClient implements Client {
     let isSent = false;
     let settle = (): void => undefined;
     try {
-      return await new Promise<unknown>((resolve, reject) => {
+      const outcome = await new Promise<() => unknown>((resolve, reject) => {
         const giveUp = (error: StatusError): void => {
           // Before all else: a call that is not sent yet must not come after its end.
           over.abort();
@@ -166,7 +167,9 @@ export class PortClient implements Client {
           else if (isMine) this.#unanswered.give(share);
           return undefined;
         });
-      }) as Result;
+      });
+      // A refusal is made here, where its stack names who called.
+      return outcome() as Result;
     } finally {
       settle();
     }
@@ -187,8 +190,11 @@ export class PortClient implements Client {
     if (!isId(id)) return;
     const [waiting, stream] = [this.#waiting.get(id), this.#streams.get(id)];
     if (waiting !== undefined) {
-      if (error !== undefined) waiting.reject(errorFromWire(error));
-      else if (result !== undefined) waiting.resolve(result);
+      if (error !== undefined) {
+        waiting.resolve(() => {
+          throw errorFromWire(error);
+        });
+      } else if (result !== undefined) waiting.resolve(() => result);
     }
     if (event !== undefined) stream?.push(event as ClientEvent<AnyObject>);
     else if (end === true) stream?.end();

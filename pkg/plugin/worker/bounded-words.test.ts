@@ -53,7 +53,11 @@ test.each<[string, unknown, string]>([
   ['a symbol', Symbol('s'), 'it threw symbol'],
   ['an object', { a: 1 }, 'it threw an object without a message: {"a":1}'],
   ['a bigint', 5n, 'it threw something that cannot be shown'],
-  ['a trap', hostile, 'it threw something that cannot be shown'],
+  ['a trap', hostile, 'an error that cannot be shown'],
+  ['a request with headers', { headers: { authorization: 'Bearer abcdef0123456789' } }, 'it threw an object without a message: {"headers":{"authorization":"***"}}'],
+  ['one for another', new Error('not saved', { cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }) }), '; cause: Error: refused'],
+  ['several', new AggregateError([new RangeError('one'), new Error('two')], 'all'), 'AggregateError: all'],
+  ['the first of several', new AggregateError([new RangeError('one'), new Error('two')], 'all'), '; of several, the first: RangeError: one'],
   ['what is of the SDK', new Error("'file:///a/sdk-0123456789abcdef/sdk.mjs' does"), "Error: '@svc/sdk' does"],
 ])('%s that was thrown, in words', (_case, thrown, text) => {
   expect(errorText(thrown)).toContain(text);
@@ -62,7 +66,8 @@ test.each<[string, unknown, string]>([
 test('the place of an error is the first that is the author\'s', () => {
   const stack = ['Error: x', '    at f (node:internal/a:1:2)', '    at g (file:///o/sdk-0123456789abcdef/sdk.mjs:1:2)', '    at /p/my plugin/index.ts:3:4', '    at h (/p/b.ts:5:6)'].join('\n');
   expect(errorText(Object.assign(new Error('x'), { stack }))).toBe('Error: x (/p/my plugin/index.ts:3:4)');
-  expect(errorText({ message: 'y'.repeat(5000) })).toHaveLength(2003);
+  expect(errorText({ message: 'y'.repeat(5000), stack: `Error: ${'y'.repeat(20_000)}\n    at /p/index.ts:3:4` })).toMatch(/^Error: y{1500}\.\.\. \(\/p\/index\.ts:3:4\)$/);
+  expect(errorText('z'.repeat(5000))).toHaveLength(2003);
 });
 
 test('whatever is logged, the log goes on', () => {
@@ -79,8 +84,8 @@ test('whatever is logged, the log goes on', () => {
   anything(null, undefined);
   expect(said.map(({ details }) => JSON.parse(details) as object)).toMatchObject([
     { bound: 1, big: '5', err: { type: 'TypeError', message: 't', cause: { message: 'c' } } },
-    { bound: 1, details: 'could not be told' },
-    { bound: 1, details: 'could not be told' },
+    { bound: 1, circle: { circle: '[circular]' } },
+    { bound: 1, message: 'could not be told' },
     { bound: 1, details: expect.stringMatching(/^\{"bound":1,"long":"x+\.\.\.$/) },
     { bound: 1 },
     { bound: 1 },

@@ -1,12 +1,24 @@
-const maxLength = 2000;
+import { describeError } from '#pkg/apimachinery/index';
 
-/** What was thrown, for people: `TypeError: x is not a function (index.ts:3:14)`. Anything can be thrown, and nothing of it is trusted to be what it seems. */
+const maxLength = 2000;
+const deepestCause = 2;
+/** Characters that are left for where it was thrown. */
+const longestPlace = 500;
+
+/** What was thrown, for people: `TypeError: x is not a function (index.ts:3:14)`, and its cause. Anything can be thrown, and nothing of it is trusted to be what it seems. */
 export function errorText(thrown: unknown): string {
+  const text = textOf(thrown, 0);
+  return text.length > maxLength ? `${text.slice(0, maxLength)}...` : text;
+}
+
+function textOf(thrown: unknown, depth: number): string {
   try {
-    if (typeof thrown !== 'object' || thrown === null) return cut(`it threw ${JSON.stringify(thrown) ?? typeof thrown}`);
-    const { name, message, stack } = thrown as Record<string, unknown>;
-    if (typeof message !== 'string') return cut(`it threw an object without a message: ${JSON.stringify(thrown) ?? ''}`);
-    return cut(`${typeof name === 'string' ? name : 'Error'}: ${named(message)}${typeof stack === 'string' ? placeIn(stack) : ''}`);
+    if (typeof thrown !== 'object' || thrown === null) return `it threw ${JSON.stringify(thrown) ?? typeof thrown}`;
+    const { type, message, stack, cause, errors } = describeError(thrown, { message: maxLength - longestPlace, stack: 4 * maxLength });
+    if (!('message' in thrown)) return `it threw ${message}`;
+    const [first] = errors ?? [];
+    const under = depth < deepestCause ? [cause, first].flatMap((each) => (each === undefined ? [] : [`; ${each === cause ? 'cause' : 'of several, the first'}: ${textOf(each, depth + 1)}`])) : [];
+    return `${type ?? 'Error'}: ${named(message)}${stack === undefined ? '' : placeIn(stack)}${under.join('')}`;
   } catch {
     return 'it threw something that cannot be shown';
   }
@@ -24,8 +36,4 @@ function placeIn(stack: string): string {
 /** As the author wrote it: a plugin imports the SDK by the URL that it has at this host. */
 function named(message: string): string {
   return message.replaceAll(/file:\/\/[^\s'"]*\/sdk-[0-9a-f]{16}\/sdk\.mjs/g, '@svc/sdk');
-}
-
-function cut(text: string): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength)}...` : text;
 }

@@ -3,7 +3,7 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import { definePosts, newPost, postType, startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
 import type { PluginWorker } from './plugin-worker.ts';
-import { TestPlugins } from './start-test-plugin.ts';
+import { TestPlugins, type LogLine } from './start-test-plugin.ts';
 
 let env: TestEnv;
 let plugins: TestPlugins;
@@ -61,7 +61,13 @@ const answers: Record<string, (request: any, context: any) => unknown> = {
   titles: async (_request, { client }) => (await client.list(postType)).items.map((each: any) => each.metadata.name),
   wait: (_request, { signal, log }) => new Promise((resolve) => signal.addEventListener('abort', () => { log.warn({}, 'given up'); resolve(1); })),
 };
-export default definePlugin({ models: [Note], controllers: [counting], endpoints: [echo, endpoint('/answers/{name}', async (request, context) => answers[request.params.name](request, context))] });
+const secretType: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Secret', plural: 'secrets', namespaced: false, hasStatusSubresource: true };
+const failing = controllerFor(postType).named('failing').reconcile(async ({ name }, { client }) => {
+  if (name === 'thrown') throw Object.assign(new RangeError('out of range', { cause: new Error('the cause') }), { request: { headers: { authorization: 'Bearer abcdef0123456789' } } });
+  if (name === 'refused') await client.get(secretType, { namespace: '', name: 'none' });
+  if (name === 'cached') await client.get(postType, { namespace: '', name: 'none' });
+});
+export default definePlugin({ models: [Note], controllers: [counting, failing], endpoints: [echo, endpoint('/answers/{name}', async (request, context) => answers[request.params.name](request, context))] });
 `;
 
 function callOf(call: Partial<EndpointCall>): EndpointCall {
@@ -84,7 +90,7 @@ const body = (value: unknown): Uint8Array => Buffer.from(typeof value === 'strin
 test('it is described', () => {
   const { models, controllers, endpoints } = worker.description;
   expect(models).toMatchObject([{ kind: 'CustomResourceDefinition', metadata: { name: 'notes.blog.example.com' }, spec: { group: 'blog.example.com' } }]);
-  expect(controllers).toEqual(['counting']);
+  expect(controllers).toEqual(['counting', 'failing']);
   expect(endpoints).toMatchObject([
     {
       audience: 'console', group: 'blog.example.com', version: 'v1', method: 'POST', path: '/posts/{name}/parts/{part}', operationId: 'echo', summary: 'Says it again',
@@ -104,6 +110,25 @@ test('its controllers run when they are told to, over the API of the host', asyn
     if (status?.words === 3) break;
   }
   expect(plugins.logged(/^counting$/)[0]).toMatchObject({ level: 'info', details: { plugin: 'test', name: 'counted' } });
+});
+
+test.each([
+  ['thrown', { type: 'RangeError', message: 'out of range', cause: { type: 'Error', message: 'the cause' } }],
+  ['refused', { type: 'StatusError', code: 404, reason: 'NotFound' }],
+  ['cached', { type: 'StatusError', code: 404, message: 'posts.test.example.com "none" not found' }],
+])('a reconcile that fails is logged with what was %s, the place in the author\'s file, object and attempt', async (name, err) => {
+  const { client } = env.servers[0]!;
+  await client.create(postType, newPost(name));
+  let line: LogLine | undefined;
+  while (line === undefined) {
+    line = plugins.logged(/^the reconcile failed, and is tried again$/).find(({ details }) => details['request'] === `/${name}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(line).toMatchObject({ level: 'warn', details: { plugin: 'test', controller: 'failing', failures: 1, err } });
+  const number = code.split('\n').findIndex((text) => text.includes(`name === '${name}'`)) + 1;
+  expect((line.details['err'] as { stack: string }).stack).toMatch(new RegExp(`/p1/index\\.ts:${number}:`));
+  expect(JSON.stringify(plugins.lines)).not.toMatch(/abcdef0123456789/);
+  await client.delete(postType, { namespace: '', name });
 });
 
 describe('a request', () => {

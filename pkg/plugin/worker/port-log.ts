@@ -2,6 +2,7 @@ import type { Log } from '#pkg/runtime/index';
 import type { LogLevel, WorkerToHost } from './control-message.ts';
 import { LineBudget, lineRate } from './line-budget.ts';
 import { maxLineLength } from './line-splitter.ts';
+import { formatDetails } from './log-details.ts';
 
 /** The log of a plugin, written by its host: bounded in length and rate, and whatever is logged cannot make it throw. */
 export class PortLog implements Log {
@@ -46,21 +47,18 @@ export class PortLog implements Log {
     this.#post({ kind: 'log', level, details: this.#textOf(details), message: text.slice(0, maxLineLength) });
   }
 
-  /** As JSON; without the details where they cannot be said so, or are too long. */
+  /** As JSON; cut where it is too long, but for the error. */
   #textOf(details: object | null): string {
-    try {
-      const text = JSON.stringify({ ...this.#bound, ...details }, plainErrors) ?? '{}';
-      if (text.length <= 4 * maxLineLength) return text;
-      return JSON.stringify({ ...this.#bound, details: `${text.slice(0, maxLineLength)}...` });
-    } catch {
-      return JSON.stringify({ ...this.#bound, details: 'could not be told' }, plainErrors);
-    }
+    const all = withEntries(this.#bound, details ?? {});
+    const text = formatDetails(all, 4 * maxLineLength);
+    if (text !== undefined) return text;
+    const cut = (formatDetails(all, Infinity) ?? '').slice(0, maxLineLength);
+    const err = Object.getOwnPropertyDescriptor(all, 'err');
+    return formatDetails({ ...this.#bound, ...(err === undefined ? {} : { err: err.value as unknown }), details: `${cut}...` }, 4 * maxLineLength) ?? '{}';
   }
 }
 
-function plainErrors(_key: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value);
-  if (!(value instanceof Error)) return value;
-  const { name, message, stack, cause } = value;
-  return { type: name, message, stack, ...(cause === undefined ? {} : { cause }) };
+/** A copy that does not ask getters, as one may throw. */
+function withEntries(bound: object, details: object): object {
+  return Object.create(null, { ...Object.getOwnPropertyDescriptors(bound), ...Object.getOwnPropertyDescriptors(details) }) as object;
 }

@@ -1,0 +1,87 @@
+/** What of an error may be logged or sent: what it says, where it came from, and why. */
+export interface ErrorDescription {
+  type?: string;
+  message: string;
+  code?: string | number;
+  /** Of a StatusError, and of others that have one. */
+  reason?: string;
+  stack?: string;
+  cause?: ErrorDescription;
+  /** The first of an AggregateError's. */
+  errors?: ErrorDescription[];
+}
+
+export interface ErrorLimits {
+  /** Characters of each message. Default 4000. */
+  message?: number;
+  /** Characters of each stack. Default 8000. */
+  stack?: number;
+}
+
+const deepestCause = 5;
+const deepestAggregate = 1;
+const mostErrors = 5;
+/** Characters of what was thrown and is no error. */
+const longestValue = 500;
+/** Characters of a message before the frames of a long stack. */
+const longestHead = 100;
+
+/**
+ * What an error says, and nothing that libraries hang on it: a database connection among them, keys and all, or a request with its headers.
+ * Anything can be thrown, and nothing of it is trusted to be what it seems: it never throws. Credentials in texts are masked. An object that was
+ * described before is as good as the error.
+ */
+export function describeError(thrown: unknown, { message = 4000, stack = 8000 }: ErrorLimits = {}): ErrorDescription {
+  return describe(thrown, 0, { message, stack });
+}
+
+function describe(thrown: unknown, depth: number, limits: Required<ErrorLimits>): ErrorDescription {
+  try {
+    const error = typeof thrown === 'object' && thrown !== null ? (thrown as Record<string, unknown>) : undefined;
+    if (error === undefined) return { message: bounded(String(thrown), limits.message) };
+    const { type, name, message, code, reason, stack, cause, errors } = error;
+    if (typeof message !== 'string') return { message: `an object without a message: ${valueText(error)}` };
+    const isDeepest = depth >= deepestCause;
+    return {
+      ...(typeof name === 'string' ? { type: name } : typeof type === 'string' ? { type } : {}),
+      message: bounded(message, limits.message),
+      ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+      ...(typeof reason === 'string' ? { reason: bounded(reason, limits.message) } : {}),
+      ...(typeof stack === 'string' ? { stack: boundedStack(stack, limits.stack) } : {}),
+      ...(cause === undefined || isDeepest ? {} : { cause: describe(cause, depth + 1, limits) }),
+      ...(Array.isArray(errors) && depth <= deepestAggregate ? { errors: errors.slice(0, mostErrors).map((each) => describe(each, depth + 1, limits)) } : {}),
+    };
+  } catch {
+    return { message: 'an error that cannot be shown' };
+  }
+}
+
+const credentialName = /authorization|cookie|token|password|passwd|secret|api-?key|credential|signature/i;
+
+/** What was thrown as JSON, without what looks like a credential by its name. */
+function valueText(value: object): string {
+  const text = JSON.stringify(value, (key, each: unknown) => (credentialName.test(key) ? '***' : typeof each === 'bigint' ? String(each) : each)) ?? '';
+  return bounded(text, longestValue);
+}
+
+/** The text without credentials that clients and URLs leave in messages. */
+export function maskCredentials(text: string): string {
+  return text
+    .replaceAll(/\b([Bb]earer|[Bb]asic)\s+(?=\S*(?:[0-9=]|[a-z][A-Z]))\S{8,}/g, '$1 ***')
+    .replaceAll(/\bpat_[0-9A-Za-z]{8,}/g, 'pat_***')
+    .replaceAll(/:\/\/[^\s/@:]*:[^\s/@]+@/g, '://***@');
+}
+
+/** So much is looked at beyond the limit: a credential that begins before it is masked. */
+const overlap = 200;
+
+function bounded(text: string, longest: number): string {
+  const masked = maskCredentials(text.slice(0, longest + overlap));
+  return masked.length > longest ? `${masked.slice(0, longest)}...` : masked;
+}
+
+/** A stack begins with the message: of a long one the frames are worth more. */
+function boundedStack(stack: string, longest: number): string {
+  const frames = stack.length > longest ? stack.indexOf('\n    at ') : -1;
+  return frames < longestHead ? bounded(stack, longest) : bounded(`${bounded(stack.slice(0, frames), longestHead)}${stack.slice(frames)}`, longest);
+}
