@@ -6,8 +6,8 @@ export type RequestPlan =
   | { type: 'get'; paths: string[] }
   /** These bodies in turns. */
   | { type: 'post'; path: string; bodies: string[] }
-  /** `names` begins every name; from 0 on, or from `first` on. */
-  | { type: 'create'; model: SampleModel; names: string; first?: number }
+  /** `names` begins every name; from 0 on, or from `first` on. `keyed`: each carries an Idempotency-Key of its own. */
+  | { type: 'create'; model: SampleModel; names: string; first?: number; keyed?: true }
   /** One object a connection, updated by whoever read it last: each names the resourceVersion of the answer before. */
   | { type: 'update'; model: SampleModel; objects: string[]; attachment?: number };
 
@@ -25,11 +25,11 @@ export interface RequestSource {
 export function requestSource(plan: RequestPlan, authorization: string): RequestSource {
   const common = `Host: 127.0.0.1\r\n${authorization === '' ? '' : `${authorization}\r\n`}`;
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${common}\r\n`;
-  const withBody = (method: string, path: string, body: string): string =>
-    `${method} ${path} HTTP/1.1\r\n${common}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const withBody = (method: string, path: string, body: string, headers = ''): string =>
+    `${method} ${path} HTTP/1.1\r\n${common}${headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
   if (plan.type === 'get') return inTurns(200, plan.paths.map(get));
   if (plan.type === 'post') return inTurns(201, plan.bodies.map((body) => withBody('POST', plan.path, body)));
-  if (plan.type === 'create') return createSource(plan, (body) => withBody('POST', pathOf(plan.model), body));
+  if (plan.type === 'create') return createSource(plan, (body, headers) => withBody('POST', pathOf(plan.model), body, headers));
   return updateSource(plan, get, withBody);
 }
 
@@ -38,11 +38,12 @@ function inTurns(expectedStatus: number, requests: string[]): RequestSource {
   return { expectedStatus, next: () => requests[(sent += 1) % requests.length]! };
 }
 
-function createSource({ model, names, first = 0 }: RequestPlan & { type: 'create' }, post: (body: string) => string): RequestSource {
+function createSource({ model, names, first = 0, keyed }: RequestPlan & { type: 'create' }, post: (body: string, headers: string) => string): RequestSource {
   let number = first - 1;
   const next = (): string => {
     number += 1;
-    return post(postText(model, { name: `${names}-${number}`, number, title: 'A morning' }));
+    const name = `${names}-${number}`;
+    return post(postText(model, { name, number, title: 'A morning' }), keyed === true ? `Idempotency-Key: ${name}\r\n` : '');
   };
   return { expectedStatus: 201, next };
 }

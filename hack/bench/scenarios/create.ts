@@ -8,10 +8,13 @@ import type { SqlLoadJob } from '../sql-load.ts';
 import { Worker } from '../worker.ts';
 
 const parsing = 'bare express, parses only';
+const unkeyed = 'svc, without a key';
 const rowAlone = 'plain SQL, the row';
 const rowAndLog = 'plain SQL, row and log';
 /** A single client's create may take 1.5 times as long as the INSERT. */
 const shareOfSql = 0.67;
+/** A key costs a look for an earlier outcome and a row of its own, not the place in a batch. */
+const shareOfUnkeyed = 0.5;
 
 /** Creates of new objects, against an express that only parses, and against clients of PostgreSQL that insert by themselves. */
 export async function benchCreate(run: BenchRun): Promise<void> {
@@ -27,6 +30,11 @@ export async function benchCreate(run: BenchRun): Promise<void> {
       ]);
       if (connections > 1) ratioGoal(run.report, `create, c=${connections}`, compared, { to: parsing, atLeast: 0.5 });
       else for (const to of [rowAlone, rowAndLog]) ratioGoal(run.report, 'create, c=1', compared, { to, atLeast: shareOfSql });
+      const keyed = await runComparison(run, `create with an Idempotency-Key, c=${connections}`, [
+        apiContender(run, 'svc', { connections, plan: (): RequestPlan => ({ type: 'create', model: writtenModel, names: newNames(), keyed: true }) }),
+        apiContender(run, unkeyed, load),
+      ]);
+      if (connections > 1) ratioGoal(run.report, `create with an Idempotency-Key, c=${connections}`, keyed, { to: unkeyed, atLeast: shareOfUnkeyed });
     }
   } finally {
     sql.stop();

@@ -5,12 +5,13 @@ import type { Change } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../store-observer.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
-import { classifyFailure, violatedConstraint } from './database-failure.ts';
+import { classifyFailure, isClaimTaken, violatedConstraint } from './database-failure.ts';
 import { fenceLost } from './lease-fence.ts';
 import { withKeys } from './change-rows.ts';
 import { changeTypes, type Operation } from './operation.ts';
 import { constraintFailure, explainFailure } from './outcome.ts';
 import type { Peers } from './peers.ts';
+import { claimTaken, takenClaims } from './recall.ts';
 import { batchRowOf, singleStatement, type SingleRow } from './single-statement.ts';
 import { translateError } from './translate-error.ts';
 import type { Session, WriterConnection } from './writer-connection.ts';
@@ -154,11 +155,21 @@ export class BatchRunner {
     }
     // Tried twice together: from then on one that has to wait does not keep the others.
     if (failure === 'retry' && (writes.length === 1 || tries === 0)) return this.#again(writes, tries, error);
-    if (writes.length > 1) return this.#halve(writes, tries);
+    if (writes.length > 1) return isClaimTaken(error) ? this.#dropTaken(writes, tries) : this.#halve(writes, tries);
     const write = writes[0]!;
     if (failure === 'stale') return this.#again(writes, tries, error);
+    if (isClaimTaken(error)) return write.failed(claimTaken());
     const constraint = violatedConstraint(error);
     write.failed(constraint === undefined ? error : constraintFailure(write.operation, constraint));
+  }
+
+  /** Those whose claim somebody has used fail; the others go again, together. */
+  async #dropTaken(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const taken = await takenClaims(this.#options.pool, writes.map(({ operation }) => operation.claim)).catch(() => new Set<number>());
+    // It has expired meanwhile, or the database does not say.
+    if (taken.size === 0) return this.#halve(writes, tries);
+    for (const i of taken) writes[i]!.failed(claimTaken());
+    await this.run(writes.filter((_, i) => !taken.has(i)), tries);
   }
 
   async #halve(writes: readonly PendingWrite[], tries: number): Promise<void> {

@@ -52,8 +52,8 @@ export function batchRows(count: number, sent: readonly SentRow[]): BatchRow[] {
 
 /**
  * All operations as one autocommit statement: lock the rows in key order, check their revisions, take the revision
- * lock, check the shapes and the fence, number, write, log, notify. `operations` touch no key or unique value twice; at most one
- * has a claim; all fences are the same, and none writes its lease. Source of the order and its proof: docs/concepts.md, "One order for all changes".
+ * lock, check the shapes and the fence, number, write, log, claim, notify. `operations` touch no key, unique value or claim twice;
+ * all fences are the same, and none writes its lease. A claim that somebody has used fails the whole statement: `takenClaims` finds it. Source of the order and its proof: docs/concepts.md, "One order for all changes".
  */
 export function batchStatement(operations: readonly Operation[], mark: BatchMark): BatchStatement {
   const builder = new StatementBuilder(operations, mark);
@@ -77,6 +77,7 @@ class StatementBuilder {
   readonly #mark: BatchMark;
   readonly #values: unknown[] = [];
   readonly #fence: Fence | undefined;
+  readonly #hasClaims: boolean;
   /** Does the log get computed keys? */
   readonly #computes: boolean;
 
@@ -85,6 +86,7 @@ class StatementBuilder {
     this.#groups = groupByTable(operations);
     this.#mark = mark;
     this.#computes = this.#groups.some(({ table }) => table.computed !== undefined);
+    this.#hasClaims = operations.some(({ claim }) => claim !== undefined);
     this.#fence = operations.find(({ fence }) => fence !== undefined)?.fence;
   }
 
@@ -103,7 +105,7 @@ class StatementBuilder {
       `written AS MATERIALIZED (${union((group) => group.written)})`,
       `logged AS (INSERT INTO platform.change_log (rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, batch${this.#computes ? ', old_keys, new_keys' : ''}) ` +
         `${union((group) => group.log(this.#bind(this.#mark.batch, 'uuid')))} RETURNING rev)`,
-      ...this.#claimParts(),
+      ...(this.#hasClaims ? [`claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ${union((group) => group.claims)})`] : []),
       ...this.#notifyParts(),
     ];
     const drawn = (aggregate: string): string => `(SELECT ${aggregate}(rev) FROM (${union((group) => group.drawn)}) d)`;
@@ -122,11 +124,12 @@ class StatementBuilder {
     const [input, held, numbered] = [`input_${g}`, `held_${g}`, `numbered_${g}`];
     const m = tableName(table);
     const key = 'm.namespace = n.namespace AND m.name = n.name';
-    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']), ...table.columns.map(({ name }) => name)].join(', ');
+    const names = ['i', 'op', 'namespace', 'name', 'uid', 'created', 'deleted', 'labels', 'fingerprint', 'body', ...(this.#fence === undefined ? [] : ['fenced']), ...(this.#hasClaims ? claimColumns : []), ...(table.computed === undefined ? [] : ['old_keys', 'new_keys']), ...table.columns.map(({ name }) => name)].join(', ');
     const columns = table.columns.map(({ name }) => `, ${name}`).join('');
     const columnValues = table.columns.map((column) => `, ${columnValue('n', column)}`).join('');
     const ready = `${held}.expected = ${held}.found`;
-    const parts: GroupParts = { before: [`${input} AS (${this.#input(group)})`], ready: [], writes: [], written: [], log: () => [], drawn: [`SELECT rev FROM ${numbered}`], outcome: [] };
+    const parts: GroupParts = { before: [`${input} AS (${this.#input(group)})`], ready: [], writes: [], written: [], log: () => [], claims: [], drawn: [`SELECT rev FROM ${numbered}`], outcome: [] };
+    parts.claims.push(`SELECT ${claimColumns.map((column) => `n.${column}`).join(', ')}, n.rev FROM ${numbered} n WHERE n.claim_key IS NOT NULL AND ${isIn('n.rev', 'logged')}`);
     if (touchesRows) {
       // One look at the key's index for each, whatever the planner takes the sizes to be.
       parts.before.push(
@@ -176,7 +179,7 @@ class StatementBuilder {
 
   /** One array a column for several operations; a single one comes as plain values, which is cheaper to plan and to send. */
   #input(group: Group): string {
-    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...(group.table.computed === undefined ? [] : computedParameters), ...group.table.columns.map(columnParameter)];
+    const parameters = [...fixedParameters, ...(this.#fence === undefined ? [] : [fencedParameter]), ...(this.#hasClaims ? claimParameters : []), ...(group.table.computed === undefined ? [] : computedParameters), ...group.table.columns.map(columnParameter)];
     if (this.#operations.length === 1) {
       const { operation, position } = group.operations[0]!;
       return `SELECT ${parameters.map((p) => `${this.#bind(p.value(operation, position), p.type)} AS ${p.column}`).join(', ')}`;
@@ -190,18 +193,6 @@ class StatementBuilder {
     if (this.#fence === undefined) return '';
     const [namespace, lease, transitions] = fenceValues(this.#fence);
     return `, platform.lease_held(${this.#bind(namespace, 'text')}, ${this.#bind(lease, 'text')}, ${this.#bind(transitions, 'int')}) AS holds`;
-  }
-
-  #claimParts(): string[] {
-    const position = this.#operations.findIndex((operation) => operation.claim !== undefined);
-    const claim = this.#operations[position]?.claim;
-    if (claim === undefined) return [];
-    const group = this.#groups.findIndex(({ operations }) => operations.some((each) => each.position === position));
-    const values = [claim.user, claim.method, claim.path, claim.key, claim.bodyHash].map((value) => this.#bind(value, 'text'));
-    return [
-      `claimed AS (INSERT INTO platform.idempotency_keys (username, method, path, key, body_hash, rev) ` +
-        `SELECT ${values.join(', ')}, n.rev FROM numbered_${group} n WHERE n.i = ${this.#bind(position, 'int')} AND ${isIn('n.rev', 'logged')})`,
-    ];
   }
 
   #notifyParts(): string[] {
@@ -221,6 +212,7 @@ interface GroupParts {
   writes: string[];
   written: string[];
   log(batch: string): string[];
+  claims: string[];
   drawn: string[];
   outcome: string[];
 }
@@ -245,6 +237,16 @@ const fixedParameters: Parameter[] = [
 ];
 
 const fencedParameter: Parameter = { column: 'fenced', type: 'boolean', value: (operation) => operation.fence !== undefined };
+
+/** Null of an operation without a claim. */
+const claimParameters: Parameter[] = [
+  { column: 'claim_user', type: 'text', value: ({ claim }) => claim?.user ?? null },
+  { column: 'claim_method', type: 'text', value: ({ claim }) => claim?.method ?? null },
+  { column: 'claim_path', type: 'text', value: ({ claim }) => claim?.path ?? null },
+  { column: 'claim_key', type: 'text', value: ({ claim }) => claim?.key ?? null },
+  { column: 'claim_hash', type: 'text', value: ({ claim }) => claim?.bodyHash ?? null },
+];
+const claimColumns = claimParameters.map(({ column }) => column);
 
 const computedParameters: Parameter[] = [
   { column: 'old_keys', type: 'text', value: (operation) => operation.computed?.oldText ?? null },

@@ -35,6 +35,11 @@ export function violatedConstraint(error: unknown): string | undefined {
   return code === '23505' ? constraint : undefined;
 }
 
+/** Had somebody used the idempotency claim of a write? */
+export function isClaimTaken(error: unknown): boolean {
+  return violatedConstraint(error) === 'idempotency_keys_pkey';
+}
+
 /** Did a read fail because its table was dropped or lost a column? */
 export function isStaleTable(error: unknown): boolean {
   return classifyFailure(error) === 'stale';

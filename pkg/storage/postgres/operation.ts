@@ -28,7 +28,7 @@ export interface Operation {
   computed: WriteKeys | undefined;
   /** The lease it depends on. */
   fence: Fence | undefined;
-  /** What no other operation of its batch may touch: its key, and unique values it takes or leaves; of a lease also what it fences. */
+  /** What no other operation of its batch may touch: its key, its claim, and unique values it takes or leaves; of a lease also what it fences. */
   exclusives: string[];
   /** Bytes it brings to a batch. */
   size: number;
@@ -89,8 +89,9 @@ export function labelElements(labels: Record<string, string> | undefined, namesp
   return elements;
 }
 
-function exclusivesOf({ table, namespace, name, keys, from, computed }: Operation): string[] {
+function exclusivesOf({ table, namespace, name, keys, from, claim, computed }: Operation): string[] {
   const exclusives = [`${table.id}/${namespace}/${name}`];
+  if (claim !== undefined) exclusives.push(JSON.stringify([claim.user, claim.method, claim.path, claim.key]));
   if (isLeases(table)) exclusives.push(fenceKey(namespace, name));
   const unique = table.columns.flatMap((column, i) => (column.index.unique ? [i] : []));
   if (unique.length === 0) return exclusives;

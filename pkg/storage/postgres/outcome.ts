@@ -54,10 +54,9 @@ async function explainUniqueClash(pool: Pool, operation: Operation): Promise<Sto
   return undefined;
 }
 
-/** Translates the constraint that a single operation violated. */
+/** Translates the constraint on its table that a single operation violated. */
 export function constraintFailure(operation: Operation, constraint: string): StorageError {
   const { table } = operation;
-  if (constraint === 'idempotency_keys_pkey') return new StorageError('ClaimTaken', 'the idempotency key has been used');
   const column = table.columns.find(({ name }) => indexName(table, name, 'unique') === constraint);
   return column === undefined ? alreadyExists(operation) : uniqueClash(column.index.name);
 }

@@ -38,7 +38,22 @@ export async function rememberUnchanged(pool: Pool, claim: IdempotencyClaim, obj
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
     [...keyOf(claim), claim.bodyHash, object.revision, object.namespace, object.name, object.body, object.fingerprint],
   );
-  if (rowCount === 0) throw new StorageError('ClaimTaken', 'the idempotency key has been used');
+  if (rowCount === 0) throw claimTaken();
+}
+
+/** The positions of the claims that somebody has used. */
+export async function takenClaims(pool: Pool, claims: readonly (IdempotencyClaim | undefined)[]): Promise<Set<number>> {
+  const asked = claims.flatMap((claim, position) => (claim === undefined ? [] : [{ position, values: keyOf(claim) }]));
+  const { rows } = await pool.query<{ position: number }>(
+    `SELECT c.position FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[]) AS c(position, username, method, path, key)
+      JOIN platform.idempotency_keys k USING (username, method, path, key)`,
+    [asked.map(({ position }) => position), ...[0, 1, 2, 3].map((i) => asked.map(({ values }) => values[i]))],
+  );
+  return new Set(rows.map(({ position }) => position));
+}
+
+export function claimTaken(): StorageError {
+  return new StorageError('ClaimTaken', 'the idempotency key has been used');
 }
 
 function keyOf({ user, method, path, key }: IdempotencyClaim): string[] {

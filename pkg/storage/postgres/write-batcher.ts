@@ -12,8 +12,8 @@ const maxWaitingBytes = 128 * 1024 * 1024;
 
 /**
  * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
- * value of a unique index, at most once: later writes of the same wait, in their order, for the next. So do those of a second
- * fence or claim, and a lease's own writes never go with those that it fences.
+ * value of a unique index and one claim, at most once: later writes of the same wait, in their order, for the next. So do those of a
+ * second fence, and a lease's own writes never go with those that it fences.
  */
 export class WriteBatcher {
   readonly #runner: BatchRunner;
@@ -80,19 +80,17 @@ export class WriteBatcher {
     const fenced = new Set<string>();
     const tables = new Set<number>();
     let bytes = 0;
-    let claims = 0;
     let fenceOfBatch: Fence | undefined;
     for (const [i, write] of this.#waiting.entries()) {
       if (batch.length >= maxOperations || bytes >= maxBytes) {
         left.push(...this.#waiting.slice(i));
         break;
       }
-      const { exclusives, size, table, claim, fence } = write.operation;
+      const { exclusives, size, table, fence } = write.operation;
       const lease = fence === undefined ? undefined : fenceKey(fence.namespace, fence.lease);
       const fits =
         (batch.length === 0 || bytes + size <= maxBytes) &&
         (tables.has(table.id) || tables.size < maxTables) &&
-        (claim === undefined || claims === 0) &&
         (fence === undefined || fenceOfBatch === undefined || isSameFence(fence, fenceOfBatch)) &&
         (lease === undefined || !taken.has(lease)) &&
         !exclusives.some((exclusive) => taken.has(exclusive) || fenced.has(exclusive));
@@ -106,7 +104,6 @@ export class WriteBatcher {
       batch.push(write);
       bytes += size;
       tables.add(table.id);
-      claims += claim === undefined ? 0 : 1;
       fenceOfBatch ??= fence;
     }
     this.#waiting = left;

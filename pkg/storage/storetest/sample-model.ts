@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { computedKey, type ApiObject, type GroupResource, type IndexDefinition, type JsonObject } from '#pkg/apimachinery/index';
-import type { StoredModel, Write } from '../store.ts';
+import { decodeBody } from '../body.ts';
+import type { StoredModel, StoredObject, Write } from '../store.ts';
 
 const index = (name: string, rest: Partial<IndexDefinition> = {}): IndexDefinition => ({ name, path: name, type: 'string', multi: false, unique: false, nullable: true, ...rest });
 
@@ -70,4 +71,12 @@ export function sampleObject(name: string, { namespace, labels, spec = {}, creat
 
 export function createOf(model: StoreModel, object: ApiObject): Write {
   return { type: 'create', resource: resourceOf(model), object, fingerprint: 'f1' };
+}
+
+export function updateOf(model: StoreModel, from: StoredObject, spec: JsonObject): Write {
+  return { type: 'update', resource: resourceOf(model), object: { ...decodeBody(from.body, from.revision), spec }, fingerprint: 'f1', from };
+}
+
+export function deleteOf(model: StoreModel, from: StoredObject): Write {
+  return { type: 'delete', resource: resourceOf(model), object: decodeBody(from.body, from.revision), fingerprint: 'f1', from };
 }

@@ -1,21 +1,14 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { decodeBody } from '../body.ts';
-import type { IdempotencyClaim, StoredObject, Write } from '../store.ts';
+import type { StoredObject, Write } from '../store.ts';
 import type { StorePair } from './store-pair.ts';
-import { createOf, resourceOf, sampleModel, sampleObject } from './sample-model.ts';
+import { createOf, deleteOf as deleteOfSample, resourceOf, sampleModel, sampleObject, updateOf as updateOfSample } from './sample-model.ts';
 
 const model = sampleModel('written');
 const resource = resourceOf(model);
 const namespaced = sampleModel('writtenspaced', { namespaced: true });
 
-function updateOf(from: StoredObject, spec: Record<string, string>): Write {
-  const object = decodeBody(from.body, from.revision);
-  return { type: 'update', resource, object: { ...object, spec }, fingerprint: 'f1', from };
-}
-
-function deleteOf(from: StoredObject): Write {
-  return { type: 'delete', resource, object: decodeBody(from.body, from.revision), fingerprint: 'f1', from };
-}
+const updateOf = (from: StoredObject, spec: Record<string, string>): Write => updateOfSample(model, from, spec);
+const deleteOf = (from: StoredObject): Write => deleteOfSample(model, from);
 
 export function writeCases(pair: () => StorePair): void {
   beforeAll(async () => {
@@ -137,36 +130,6 @@ export function writeCases(pair: () => StorePair): void {
     await store.write(deleteOf(held), dryRun);
     expect(await store.changes.catchUp()).toBe(before);
     expect(await store.get(resource, { namespace: '', name: 'dry-3' })).toBeUndefined();
-  });
-
-  test('a claim is remembered with its write, and only with success', async () => {
-    const { store, other } = pair();
-    const claim: IdempotencyClaim = { user: 'u', method: 'POST', path: '/p', key: 'k1', bodyHash: 'h' };
-    expect(await store.recall(claim)).toBeUndefined();
-    await expect(store.write({ ...createOf(model, sampleObject('x', { spec: { rank: 'bad' } })) }, { idempotency: claim })).rejects.toMatchObject({ code: 'InvalidKey' });
-    const object = await store.write(createOf(model, sampleObject('claimed')), { idempotency: claim });
-    expect(await other.recall(claim)).toEqual({ bodyHash: 'h', type: 'create', object });
-    await expect(other.write(createOf(model, sampleObject('claimed-2')), { idempotency: claim })).rejects.toMatchObject({ code: 'ClaimTaken' });
-    expect(await store.get(resource, { namespace: '', name: 'claimed-2' })).toBeUndefined();
-    await store.write(deleteOf(object));
-    expect(await store.recall(claim)).toMatchObject({ object: { revision: object.revision } });
-  });
-
-  test('a claim of a request that changed nothing is remembered with what it found', async () => {
-    const { store, other } = pair();
-    const claim: IdempotencyClaim = { user: 'u', method: 'PUT', path: '/p', key: 'noop', bodyHash: 'h' };
-    const found = await store.write(createOf(model, sampleObject('unchanged')));
-    await store.remember(claim, found);
-    await expect(other.remember(claim, found)).rejects.toMatchObject({ code: 'ClaimTaken' });
-    await store.write(updateOf(found, { by: 'another' }));
-    expect(await other.recall(claim)).toEqual({ bodyHash: 'h', type: 'update', object: found });
-  });
-
-  test('of writes under one claim on two replicas one is carried out', async () => {
-    const { store, other } = pair();
-    const claim: IdempotencyClaim = { user: 'u', method: 'POST', path: '/p', key: 'race', bodyHash: 'h' };
-    const outcomes = await Promise.allSettled([store, other].map((replica, i) => replica.write(createOf(model, sampleObject(`claim-race-${i}`)), { idempotency: claim })));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
   test('namespaces hold names apart', async () => {
