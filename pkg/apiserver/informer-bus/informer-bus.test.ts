@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { parseFieldSelector, type IndexDefinition } from '#pkg/apimachinery/index';
 import type { Change, ChangeFeed, ChangeListener } from '#pkg/storage/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { InformerBus, type BusWatchRequest } from './informer-bus.ts';
 import { WatchGroup } from './watch-group.ts';
 
@@ -64,5 +65,27 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('a change without the keys 
   const listed = requestOf(2);
   await bus.watch(listed);
   expect(listed.heard).toEqual(['ADDED 3']);
+  bus.stop();
+});
+
+test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('history goes a piece at a time, and waits for a reader that is slow: %j', async ({ ringCount }) => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: pino({ level: 'silent' }), ringCount });
+  const large = (revision: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(200_000) }) });
+  feed.tell(large(1), large(2), large(3));
+  const request = { ...requestOf(0), selector: { labels: [], fields: [] } };
+  const taken: (() => void)[] = [];
+  let isSlow = true;
+  const drained = (): Promise<void> => (isSlow ? new Promise((resolve) => taken.push(resolve)) : Promise.resolve());
+  const watching = bus.watch({ ...request, sink: { ...request.sink, drained } });
+  for (let pieces = 1; pieces <= 3; pieces += 1) {
+    await waitUntil(() => taken.length === pieces || request.heard.length > pieces);
+    expect(request.heard).toEqual([1, 2, 3].slice(0, pieces).map((revision) => `ADDED ${revision}`));
+    if (pieces === 2) feed.tell(created(4));
+    isSlow = pieces < 3;
+    taken.at(-1)!();
+  }
+  const watch = await watching;
+  expect([request.heard.at(-1), watch.cursor]).toEqual(['ADDED 4', 4]);
   bus.stop();
 });

@@ -16,7 +16,7 @@ const maxWaitingBytes = 128 * 1024 * 1024;
  * second fence, and a lease's own writes never go with those that it fences.
  */
 export class WriteBatcher {
-  readonly #runner: BatchRunner;
+  readonly #runner: Pick<BatchRunner, 'run'>;
   /** How long a write may wait to be sent. Milliseconds. */
   readonly #outageLimit: number;
   #waiting: PendingWrite[] = [];
@@ -24,7 +24,7 @@ export class WriteBatcher {
   #running: Promise<void> | undefined;
   #closed = false;
 
-  constructor(runner: BatchRunner, outageLimit: number) {
+  constructor(runner: Pick<BatchRunner, 'run'>, outageLimit: number) {
     this.#runner = runner;
     this.#outageLimit = outageLimit;
   }
