@@ -74,7 +74,7 @@ export const userDocuments = {
   replace: { summary: 'Change a user', description: 'For SystemAdmin. A new password ends sessions and Bearer tokens of the user.', tag, inOrganization: true, body: whole, responses: { 200: userSchema } },
   update: { summary: 'Change something of a user', description: 'For SystemAdmin.', tag, inOrganization: true, body: objectSchema(administered, []), responses: { 200: userSchema } },
   remove: { summary: 'Delete a user', description: 'For SystemAdmin; not oneself, and not the last administrator.', tag, inOrganization: true, responses: { 204: null } },
-  unblock: { summary: 'Let a user log in again who failed too often', description: 'For SystemAdmin.', tag, inOrganization: true, responses: { 200: userSchema } },
+  unblock: { summary: 'Let a user log in again who failed too often', description: 'For SystemAdmin. Finds users of every organization, unless one is selected.', tag, inOrganization: true, responses: { 200: userSchema } },
   readProfile: { summary: 'Who I am', description: 'With the roles in every organization.', tag, responses: { 200: userSchema } },
   replaceProfile: { summary: 'Change my profile', tag, body: objectSchema(changeable, ['name', 'email']), responses: { 200: userSchema } },
   updateProfile: { summary: 'Change something of my profile', tag, body: objectSchema(changeable, []), responses: { 200: userSchema } },

@@ -3,8 +3,8 @@ import { newNotFound, newPermissionDenied } from '../http/access-error.ts';
 import { listAnswer } from '../http/list-answer.ts';
 import { jsonAnswer, noContent, type Answer, type Call, type Operation } from '../http/operation.ts';
 import { accountKey } from '../login/login-failures.ts';
-import type { Organization } from '../orgs/organization.ts';
-import { selectOrg } from '../orgs/select-org.ts';
+import { rootOrgId, type Organization } from '../orgs/organization.ts';
+import { askedOrg, selectOrg } from '../orgs/select-org.ts';
 import { holdsIn, isAdministrator, isAuditor } from '../principals/caller.ts';
 import { changeUser } from './change-user.ts';
 import { createUser } from './create-user.ts';
@@ -57,9 +57,11 @@ const read: Handle = async (call, parts) => {
 const change =
   (isWhole: boolean): Handle =>
   async (call, parts) => {
-    const { user } = await findTargetToChange(call, parts);
+    const { user, organization } = await findTargetToChange(call, parts);
     await changeUser(call, user.id, isWhole, parts);
-    return read(call, parts);
+    const changed = await parts.users.findRecord(user.id, organization.id);
+    if (changed === undefined) throw newNotFound();
+    return jsonAnswer(200, presentUser(changed, organization.id));
   };
 
 const remove: Handle = async (call, parts) => {
@@ -88,17 +90,31 @@ interface Target {
 }
 
 /** The user that the path names, if they are in the selected organization. */
-async function findTarget(call: Call, { users, organizations }: UserParts): Promise<Target> {
-  const organization = await selectOrg(call, organizations);
+async function findTarget(call: Call, parts: UserParts): Promise<Target> {
+  const organization = await selectOrg(call, parts.organizations);
   checkReader(call, organization);
-  const id = await users.resolve(call.params['id']!);
-  const user = id === undefined ? undefined : await users.findRecord(id, organization.id);
-  if (user === undefined) throw newNotFound(`There is no such user in organization ${organization.name}; ROOT has those of all organizations.`);
-  return { user, organization };
+  return findUser(organization, call, parts);
 }
 
-/** Only who administers the system: a member of one organization may be one of others, too. */
+async function findUser(organization: Organization, call: Call, parts: UserParts): Promise<Target> {
+  const found = await findUserIn(organization, call, parts);
+  if (found === undefined) throw newNotFound(`There is no such user in organization ${organization.name}; ROOT has those of all organizations.`);
+  return found;
+}
+
+async function findUserIn(organization: Organization, { params }: Call, { users }: UserParts): Promise<Target | undefined> {
+  const id = await users.resolve(params['id']!);
+  const user = id === undefined ? undefined : await users.findRecord(id, organization.id);
+  return user && { user, organization };
+}
+
+/**
+ * Only who administers the system: a member of one organization may be one of others, too. What is done concerns the whole user: a call that asks for no
+ * organization finds one who is in another than the usual one, too.
+ */
 async function findTargetToChange(call: Call, parts: UserParts): Promise<Target> {
   if (!isAdministrator(call.caller)) throw newPermissionDenied();
-  return findTarget(call, parts);
+  if (askedOrg(call) !== undefined) return findTarget(call, parts);
+  const usual = await selectOrg(call, parts.organizations);
+  return (await findUserIn(usual, call, parts)) ?? findUser((await parts.organizations.find(rootOrgId))!, call, parts);
 }

@@ -230,6 +230,32 @@ describe('one user', () => {
   });
 });
 
+describe('by a call that asks for no organization', () => {
+  test.each<{ reason: string; orgRoles: () => Record<string, ['OrgUser']> }>([
+    { reason: 'in another organization', orgRoles: () => ({ [otherOrg]: ['OrgUser'] }) },
+    { reason: 'in none', orgRoles: () => ({}) },
+  ])('a user $reason is changed, unblocked and deleted', async ({ orgRoles }) => {
+    const id = await add({ username: 'away', orgRoles: orgRoles() });
+    expect(await send('PATCH', 'away', { comment: 'far' })).toMatchObject({ status: 200, json: { id, comment: 'far' } });
+    expect(await send('PUT', id, { username: 'away', name: 'Away', email: 'away@example.com', password })).toMatchObject({ status: 200, json: { name: 'Away' } });
+    for (let i = 0; i < 7; i += 1) await expect(login('away', 'wrong')).rejects.toMatchObject({ reason: 'password_failed' });
+    await expect(login('away', password)).rejects.toMatchObject({ reason: 'block_login' });
+    expect(await send('PUT', 'away/unblock')).toMatchObject({ status: 200, json: { id } });
+    expect(await login('away', password)).toMatchObject({ id });
+    expect((await send('PATCH', `${id}/unblock`)).status).toBe(200);
+    expect((await send('DELETE', 'away')).status).toBe(204);
+    expect((await send('PATCH', 'away/unblock')).status).toBe(404);
+    expect(await actions()).toEqual(['admin update user away comment', 'admin update user away name, email, password', 'admin unblock user away', 'admin unblock user away', 'admin delete user away']);
+  });
+
+  test('whoever asks for one means it', async () => {
+    await add({ username: 'away', orgRoles: { [otherOrg]: ['OrgUser'] } });
+    for (const [method, at] of [['PATCH', 'away'], ['PUT', 'away/unblock'], ['DELETE', 'away']] as const) expect((await send(method, at, {}, { 'X-SVC-ORG': 'DEFAULT' })).status).toBe(404);
+    expect((await send('PUT', 'away/unblock', undefined, { 'X-SVC-ORG': 'Other' })).status).toBe(200);
+    expect(await actions()).toEqual(['admin unblock user away']);
+  });
+});
+
 describe('somebody always administers', () => {
   const outs = [
     { reason: 'delete', method: 'DELETE', body: undefined },
