@@ -66,10 +66,10 @@ function pathParameters(path: string): string[] {
   return Array.from(path.matchAll(/\{(\w+)\}/g), (match) => match[1]!);
 }
 
-/** A form has texts alone: it is offered where nothing else is asked for. */
+/** A form has texts and boxes alone: it is offered where nothing else is asked for. */
 function bodyContent(body: JsonSchema): JsonObject {
   const schema = to2020Schema(body);
-  const isForm = Object.values(body.properties ?? {}).every(({ type }) => type === 'string');
+  const isForm = Object.values(body.properties ?? {}).every(({ type }) => type === 'string' || type === 'boolean');
   return { ...jsonContent(schema), ...(isForm ? { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } } : {}) };
 }
 

@@ -104,12 +104,17 @@ if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: ther
           await page.getByRole('button', { name: /^End this session/ }).click();
           await page.getByRole('status').getByText('The session has ended.').waitFor();
           expect(await page.getByText('Elsewhere/1.0').count()).toBe(0);
+          await page.getByRole('link', { name: 'Access keys' }).click();
+          await page.getByRole('button', { name: 'Create access key' }).click();
           await page.getByRole('link', { name: 'Password' }).click();
+          await page.getByLabel(/^End my personal tokens, access keys and private token/).check();
           await page.getByLabel('Current password').fill(password);
           await page.getByLabel('New password', { exact: true }).fill('green horse 9');
           await page.getByLabel('New password again').fill('green horse 9');
           await page.getByRole('button', { name: 'Change password' }).click();
           await page.getByRole('status').getByText('Your password is changed.').waitFor();
+          await page.getByRole('link', { name: 'Access keys' }).click();
+          await page.getByText('You have no access keys.').waitFor();
         });
         await elsewhere.reload();
         await elsewhere.getByRole('heading', { name: 'Log in' }).waitFor();

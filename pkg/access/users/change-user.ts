@@ -8,6 +8,7 @@ import { refuseLastAdministrator } from './administrators.ts';
 import { searchText } from './create-user.ts';
 import { fold } from './fold.ts';
 import { readNewPassword } from './new-password.ts';
+import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
 import { withUniqueFields } from './unique-fields.ts';
 import type { UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
@@ -23,24 +24,25 @@ export interface UserChange {
   groups?: string[] | undefined;
 }
 
-/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. */
+/** What an administrator changes of a user. `isWhole`: PUT, which must name what a new user has to have. A new password ends the user's sessions and Bearer tokens, and so does shutting them out: none comes back with them. Of somebody else it ends every other credential too, unless `revoke_credentials` is false. */
 export async function changeUser(call: Call, id: string, isWhole: boolean, parts: UserParts): Promise<void> {
   const { caller, request } = call;
   const user = await parts.users.find(id);
   if (user === undefined) throw newNotFound();
-  const { change, password } = readChange(await request.fields(), user, isWhole);
+  const { change, password, isRevoking = id !== caller.id } = readChange(await request.fields(), user, isWhole);
   const isOut = change.is_active === false || (change.date_expired instanceof Date && change.date_expired.getTime() <= Date.now());
   if (isOut && id === caller.id) throw newPermissionDenied('You cannot shut yourself out.');
   const passwordHash = password === undefined ? undefined : await parts.hasher.hash(password);
   await storeChange({ id, change, parts }, async (on) => {
     if (passwordHash !== undefined) await setPassword({ id, passwordHash }, parts, on);
     else if (isOut) await endLogins({ id }, parts, on);
+    if (passwordHash !== undefined && isRevoking) await revokeCredentials(user, call, parts, on);
     const changed = [...namesOf(change), ...(passwordHash === undefined ? [] : ['password'])];
     await parts.audit.operate({ ...actorOf(call), action: 'update', resourceType: 'user', resource: user.username, detail: changed.join(', ') }, on);
   });
 }
 
-function readChange(fields: JsonObject, user: UserRow, isWhole: boolean): { change: UserChange; password: string | undefined } {
+function readChange(fields: JsonObject, user: UserRow, isWhole: boolean): { change: UserChange; password: string | undefined; isRevoking: boolean | undefined } {
   const reader = FieldReader.ofBody(fields);
   const username = readUsername(reader, isWhole);
   if (username !== undefined && username !== user.username) reader.refuse('username', 'The username cannot be changed.');
@@ -54,8 +56,9 @@ function readChange(fields: JsonObject, user: UserRow, isWhole: boolean): { chan
     groups: readGroups(reader),
   };
   const password = readNewPassword(reader, 'password', { username: user.username, email: email ?? user.email });
+  const isRevoking = readRevocation(reader, { hasPassword: reader.has('password') });
   reader.done();
-  return { change, password };
+  return { change, password, isRevoking };
 }
 
 /** Whoever sends a record back as it is changes nothing. */

@@ -7,6 +7,7 @@ import type { Caller } from '../principals/caller.ts';
 import { FieldReader } from '../records/field-reader.ts';
 import { namesOf, setPassword, storeChange, type UserChange } from './change-user.ts';
 import { readNewPassword } from './new-password.ts';
+import { readRevocation, revokeCredentials } from './revoke-credentials.ts';
 import { presentUser, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 import { readComment, readEmail, readName } from './user-rules.ts';
@@ -40,15 +41,16 @@ export class OwnProfile {
   }
 
   /**
-   * `old_password`, `new_password`, `new_password_again`. Every other session ends, and all Bearer tokens, the caller's own among them.
+   * `old_password`, `new_password`, `new_password_again`. Every other session ends, and all Bearer tokens, the caller's own among them; with
+   * `revoke_credentials` every other credential, too.
    * A wrong old password counts as a failed login does: who has found an open session is not to guess any longer than others.
    */
-  async changePassword(call: Call, fields: JsonObject): Promise<void> {
+  async changePassword(call: Call, fields: JsonObject): Promise<{ isRevoking: boolean }> {
     const { caller, request } = call;
     const { users, login, database, hasher, audit } = this.#parts;
     const user = await users.find(caller.id);
     if (user === undefined) throw newNotFound();
-    const { old, fresh } = readPasswords(fields, user);
+    const { old, fresh, isRevoking } = readPasswords(fields, user);
     const isRight = await login.confirmPassword({ username: user.username, password: old, address: request.address });
     if (!isRight) throw newFieldErrors({ old_password: ['This is not your password.'] });
     const passwordHash = await hasher.hash(fresh);
@@ -57,17 +59,20 @@ export class OwnProfile {
       // What was confirmed is not the password any longer: somebody else has changed it meanwhile.
       if (locked?.password_changed?.getTime() !== user.password_changed?.getTime()) throw newFieldErrors({ old_password: ['The password has just been changed.'] });
       await setPassword({ id: user.id, passwordHash, keep: caller.session?.id }, this.#parts, on);
+      if (isRevoking) await revokeCredentials(user, call, this.#parts, on);
       await audit.operate({ ...actorOf(call), action: 'change_password', resourceType: 'user', resource: user.username }, on);
     });
+    return { isRevoking };
   }
 }
 
-function readPasswords(fields: JsonObject, user: UserRow): { old: string; fresh: string } {
+function readPasswords(fields: JsonObject, user: UserRow): { old: string; fresh: string; isRevoking: boolean } {
   const reader = FieldReader.ofBody(fields);
   const old = reader.text('old_password', { isRequired: true, isExact: true, longest: 4096 });
   const fresh = readNewPassword(reader, 'new_password', user, true);
   const again = reader.text('new_password_again', { isRequired: true, isExact: true, longest: 4096 });
   if (fresh !== undefined && again !== undefined && fresh !== again) reader.refuse('new_password_again', 'The two passwords are not the same.');
+  const isRevoking = readRevocation(reader, { hasPassword: true }) ?? false;
   reader.done();
-  return { old: old!, fresh: fresh! };
+  return { old: old!, fresh: fresh!, isRevoking };
 }

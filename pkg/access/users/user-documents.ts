@@ -2,6 +2,7 @@ import type { JsonSchema } from '#pkg/apimachinery/index';
 import { objectSchema, type OperationDocument } from '../http/operation.ts';
 import { listSchema, orderParameter, pageParameters } from '../records/list-documents.ts';
 import { userOrders } from './list-users.ts';
+import { revokeField } from './revoke-credentials.ts';
 
 const text: JsonSchema = { type: 'string' };
 const flag: JsonSchema = { type: 'boolean' };
@@ -46,9 +47,13 @@ const administered: Record<string, JsonSchema> = {
   groups: { type: 'array', items: text, description: 'By a system administrator only.' },
 };
 
+const revocation = (isDefault: boolean): Record<string, JsonSchema> => ({
+  [revokeField]: { type: 'boolean', description: `With a new password: ends all personal tokens, access keys and the private token, too. ${isDefault ? 'True by default, of oneself false.' : 'False by default.'}` },
+});
+
 const tag = 'Users';
 const required = ['username', 'name', 'email'];
-const whole = objectSchema(administered, required);
+const changed = { ...administered, ...revocation(true) };
 
 export const userDocuments = {
   list: {
@@ -69,10 +74,10 @@ export const userDocuments = {
     ],
     responses: { 200: listSchema(userSchema) },
   },
-  create: { summary: 'Create a user', description: 'A member of the organization, with OrgUser; in ROOT of none. For SystemAdmin and for OrgAdmin of the organization, to whom a name that may hold rights already, of a deleted user or in a binding of the content platform, is as taken.', tag, inOrganization: true, body: whole, responses: { 201: userSchema } },
+  create: { summary: 'Create a user', description: 'A member of the organization, with OrgUser; in ROOT of none. For SystemAdmin and for OrgAdmin of the organization, to whom a name that may hold rights already, of a deleted user or in a binding of the content platform, is as taken.', tag, inOrganization: true, body: objectSchema(administered, required), responses: { 201: userSchema } },
   read: { summary: 'A user of the organization', description: 'By id or username.', tag, inOrganization: true, responses: { 200: userSchema } },
-  replace: { summary: 'Change a user', description: 'For SystemAdmin. A new password ends sessions and Bearer tokens of the user.', tag, inOrganization: true, body: whole, responses: { 200: userSchema } },
-  update: { summary: 'Change something of a user', description: 'For SystemAdmin.', tag, inOrganization: true, body: objectSchema(administered, []), responses: { 200: userSchema } },
+  replace: { summary: 'Change a user', description: 'For SystemAdmin. A new password ends sessions and Bearer tokens of the user.', tag, inOrganization: true, body: objectSchema(changed, required), responses: { 200: userSchema } },
+  update: { summary: 'Change something of a user', description: 'For SystemAdmin.', tag, inOrganization: true, body: objectSchema(changed, []), responses: { 200: userSchema } },
   remove: { summary: 'Delete a user', description: 'For SystemAdmin; not oneself, and not the last administrator.', tag, inOrganization: true, responses: { 204: null } },
   unblock: { summary: 'Let a user log in again who failed too often', description: 'For SystemAdmin. Finds users of every organization, unless one is selected.', tag, inOrganization: true, responses: { 200: userSchema } },
   readProfile: { summary: 'Who I am', description: 'With the roles in every organization.', tag, responses: { 200: userSchema } },
@@ -82,7 +87,7 @@ export const userDocuments = {
     summary: 'Change my password',
     description: 'Ends all other sessions and all Bearer tokens. A wrong old password counts as a failed login.',
     tag,
-    body: objectSchema({ old_password: text, new_password: text, new_password_again: text }),
+    body: objectSchema({ old_password: text, new_password: text, new_password_again: text, ...revocation(false) }, ['old_password', 'new_password', 'new_password_again']),
     responses: { 200: userSchema },
   },
 } satisfies Record<string, OperationDocument>;

@@ -1,6 +1,7 @@
 import type { Answer, Call, Operation } from '../../http/operation.ts';
 import type { OwnProfile } from '../../users/own-profile.ts';
-import { field } from '../form-fields.ts';
+import { revokeField } from '../../users/revoke-credentials.ts';
+import { choice, field } from '../form-fields.ts';
 import { html } from '../html.ts';
 import { csrfField, seeOther } from '../page.ts';
 import { unlessRefused } from '../refusal.ts';
@@ -14,10 +15,10 @@ export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Oper
   const change = (call: Call): Promise<Answer> =>
     unlessRefused(
       async () => {
-        await profile.changePassword(call, await call.request.fields());
-        return seeOther(`${path}?done=changed`);
+        const { isRevoking } = await profile.changePassword(call, await call.request.fields());
+        return seeOther(`${path}?done=${isRevoking ? 'revoked' : 'changed'}`);
       },
-      (refusal) => show(call, refusal),
+      async (refusal) => show(call, { ...refusal, isRevoking: (await call.request.fields())[revokeField] !== undefined }),
     );
   return [
     settingsOperation({ method: 'GET', path, operationId: 'getPasswordPage', handle: (call) => Promise.resolve(show(call)) }),
@@ -25,10 +26,13 @@ export function passwordPages(profile: Pick<OwnProfile, 'changePassword'>): Oper
   ];
 }
 
-function show(call: Call, outcome: PageOutcome = {}): Answer {
+function show(call: Call, { isRevoking = false, ...outcome }: PageOutcome & { isRevoking?: boolean } = {}): Answer {
   const { problems } = outcome;
   const { username, csrfToken } = pageUserOf(call);
-  const done = { changed: 'Your password is changed. Your other sessions have ended, and so have all Bearer tokens.' };
+  const done = {
+    changed: 'Your password is changed. Your other sessions have ended, and so have all Bearer tokens.',
+    revoked: 'Your password is changed. Your other sessions have ended, and so have all Bearer tokens, personal tokens, access keys and the private token.',
+  };
   return settingsPage(call, {
     path,
     done,
@@ -40,7 +44,8 @@ ${csrfField(csrfToken)}
 ${field({ name: 'old_password', label: 'Current password', type: 'password', autocomplete: 'current-password', required: true, problems })}
 ${field({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters, and none of the passwords that everybody tries first.', required: true, problems })}
 ${field({ name: 'new_password_again', label: 'New password again', type: 'password', autocomplete: 'new-password', required: true, problems })}
-<p data-reveal>Your other sessions end, and all Bearer tokens. Access keys and personal tokens stay.</p>
+${choice({ type: 'checkbox', name: revokeField, id: revokeField, label: 'End my personal tokens, access keys and private token, too: somebody else may know them', value: 'true', isChecked: isRevoking })}
+<p data-reveal>Your other sessions end, and all Bearer tokens. Personal tokens, access keys and the private token stay unless you tick the box.</p>
 <button class="main" type="submit">Change password</button>
 </form></section>`,
   });

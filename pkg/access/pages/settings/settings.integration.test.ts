@@ -84,6 +84,24 @@ describe('the password', () => {
     expect(await server.auditOf(id)).toEqual(['change_password user']);
   });
 
+  test('is changed; a box ends tokens and keys as well, and is kept where the form is shown once more', async () => {
+    const { id, client } = await server.newUser();
+    const count = async (): Promise<number> => (await server.access.pool.query('SELECT 1 FROM access.access_keys WHERE user_id = $1', [id])).rows.length;
+    await client.post('/settings/access-keys/');
+    const page = await client.get('/settings/password/');
+    expect(page.text).toMatch(/<input type="checkbox" id="revoke_credentials" name="revoke_credentials" value="true" ?>/);
+    const fields = { old_password: password, new_password: 'green horse 9', new_password_again: 'green horse 9' };
+    await client.post('/settings/password/', fields);
+    expect(await count()).toBe(1);
+    const wrong = await client.post('/settings/password/', { ...fields, revoke_credentials: 'true' });
+    expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/name="revoke_credentials" value="true" checked/) });
+    const answer = await client.post('/settings/password/', { old_password: 'green horse 9', new_password: password, new_password_again: password, revoke_credentials: 'true' });
+    expect(answer).toMatchObject({ status: 303, headers: { location: '/settings/password/?done=revoked' } });
+    expect(await client.get('/settings/password/?done=revoked')).toMatchObject({ status: 200, text: expect.stringContaining('personal tokens, access keys and the private token') });
+    expect(await count()).toBe(0);
+    expect(await server.auditOf(id)).toEqual(['create access_key', 'change_password user', 'delete access_key', 'change_password user']);
+  });
+
   test.each([
     ['the old one is wrong', { old_password: 'red horse 1', new_password: 'green horse 9', new_password_again: 'green horse 9' }, 'old_password'],
     ['they differ', { old_password: password, new_password: 'green horse 9', new_password_again: 'red horse 1' }, 'new_password_again'],
