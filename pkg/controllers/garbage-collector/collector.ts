@@ -65,6 +65,11 @@ export class Collector implements Source {
     return synced;
   }
 
+  problem(): unknown {
+    for (const stream of this.#streams.values()) if (stream.problem !== undefined) return stream.problem;
+    return this.#types.problem();
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#types.stop();

@@ -26,10 +26,16 @@ export class ObjectStream {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #isLast = false;
+  #problem: unknown;
 
   constructor(options: ObjectStreamOptions) {
     this.#options = options;
     this.#backoff = new ItemBackoff({ ...(options.backoff ?? { baseMs: 200, maxMs: 30_000 }), jitter: 0.5 });
+  }
+
+  /** Why its type cannot be followed now, which it goes on trying. One that is not served is none. */
+  get problem(): unknown {
+    return this.#problem;
   }
 
   /** Idempotent. */
@@ -70,7 +76,10 @@ export class ObjectStream {
           position = undefined;
           log.info(details, 'the history of this type is no longer kept from where it was followed; looking at all owned objects again');
         } else if (isStatusError(error, 'NotFound')) log.debug(details, 'this type is not served; its definition will say so');
-        else log.warn(details, 'this type could not be followed; trying again');
+        else {
+          this.#problem = error;
+          log.warn(details, 'this type could not be followed; trying again');
+        }
       }
       if (this.#isLast) return;
       await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
@@ -86,6 +95,7 @@ export class ObjectStream {
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, listener } = this.#options;
     const stream = await client.watch(type, { resourceVersion, signal });
+    this.#problem = undefined;
     try {
       for await (const event of stream as AsyncIterable<ClientEvent<AnyObject>>) {
         if (signal.aborted) return;

@@ -22,9 +22,10 @@ export class ServedDefinitions implements Source {
   readonly #served = new Map<string, ServedDefinition>();
   #enqueue: Enqueue = () => undefined;
   #synced: () => void = () => undefined;
+  #problem: unknown;
 
   constructor({ client, log }: ServedDefinitionsOptions) {
-    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[]) => this.#replace(definitions), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event) };
+    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[]) => this.#replace(definitions), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event), failing: (problem: unknown) => void (this.#problem = problem) };
     this.#reflector = new Reflector({ client, type: definitionType, sink, log });
   }
 
@@ -40,6 +41,10 @@ export class ServedDefinitions implements Source {
       if (signal.aborted) resolve(false);
       else this.#reflector.start();
     });
+  }
+
+  problem(): unknown {
+    return this.#problem;
   }
 
   async stop(): Promise<void> {

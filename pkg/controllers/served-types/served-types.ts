@@ -34,10 +34,11 @@ export class ServedTypes implements Source {
   /** Of the definitions, as far as they are known: one count for all types. */
   #revision = '';
   #synced: () => void = () => undefined;
+  #problem: unknown;
 
   constructor({ client, log, backoff }: ServedTypesOptions) {
     for (const model of builtinModels) this.#put(typeOf(model));
-    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[], revision: string) => this.#replace(definitions, revision), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event) };
+    const sink = { replace: (definitions: readonly Stored<CustomResourceDefinition>[], revision: string) => this.#replace(definitions, revision), apply: (event: ClientEvent<CustomResourceDefinition>) => this.#apply(event), failing: (problem: unknown) => void (this.#problem = problem) };
     this.#reflector = new Reflector({ client, type: definitionType, sink, log, ...(backoff === undefined ? {} : { backoff }) });
   }
 
@@ -68,6 +69,10 @@ export class ServedTypes implements Source {
       if (signal.aborted) resolve(false);
       else this.#reflector.start();
     });
+  }
+
+  problem(): unknown {
+    return this.#problem;
   }
 
   async stop(): Promise<void> {

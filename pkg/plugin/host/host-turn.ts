@@ -67,7 +67,7 @@ export class HostTurn {
     this.#options = options;
     this.#folder = new PluginFolder(options);
     this.#starter = new PluginStarter({ ...options, running: this.#running, onStarted: (tookMs) => options.observer?.started(tookMs) });
-    this.sources = [{ start: (enqueue) => this.#begin(enqueue), stop: () => this.#folder.stop() }, this.#neighbours.source, { start: () => Promise.resolve(true), stop: () => this.#end() }];
+    this.sources = [{ start: (enqueue) => this.#begin(enqueue), stop: () => this.#folder.stop(), problem: () => this.#folder.problem() }, this.#neighbours.source, { start: () => Promise.resolve(true), stop: () => this.#end() }];
   }
 
   workerOf(plugin: string): PluginWorker | undefined {

@@ -57,6 +57,8 @@ export class PluginFolder implements Source {
   #enqueue: (request: ReconcileRequest) => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #scanning: Promise<void> = Promise.resolve();
+  /** Of the last look at the whole folder. */
+  #problem: unknown;
 
   constructor(options: PluginFolderOptions) {
     this.#options = { intervalMs: 2000, patienceMs: 30_000, ...options };
@@ -93,6 +95,10 @@ export class PluginFolder implements Source {
     return !this.#stopping.signal.aborted;
   }
 
+  problem(): unknown {
+    return this.#problem;
+  }
+
   async stop(): Promise<void> {
     this.#stopping.abort();
     clearTimeout(this.#timer);
@@ -105,7 +111,13 @@ export class PluginFolder implements Source {
 
   /** Never rejects. */
   async #run(): Promise<void> {
-    this.#scanning = this.#scan().catch((error: unknown) => this.#complain(this.#options.dir, 'the folder of plugins could not be read', error));
+    this.#scanning = this.#scan().then(
+      () => void (this.#problem = undefined),
+      (error: unknown) => {
+        this.#problem = error;
+        this.#complain(this.#options.dir, 'the folder of plugins could not be read', error);
+      },
+    );
     await this.#scanning;
     if (!this.#stopping.signal.aborted) this.#timer = setTimeout(() => void this.#run(), this.#options.intervalMs);
   }

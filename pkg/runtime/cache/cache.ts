@@ -8,6 +8,8 @@ export interface CacheOptions {
   log: Log;
   /** Milliseconds between tries that fail. Default 200 to 30 000. */
   backoff?: { baseMs: number; maxMs: number };
+  /** The problem of one of its informers is another now. */
+  onProblem?: () => void;
 }
 
 /** One informer for each type and selection, shared by all that ask for it. */

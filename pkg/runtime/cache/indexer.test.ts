@@ -26,6 +26,17 @@ describe('an indexer', () => {
     expect(indexer.get({ namespace: 'y', name: 'a' })).toBeDefined();
   });
 
+  test('changes nothing where an index fails, and names index and object', () => {
+    const indexer = new Indexer<Post>();
+    indexer.addIndex('tag', tagsOf);
+    indexer.set(post('a', ['x']));
+    indexer.addIndex('first', ({ spec }) => [spec!.tags[0]!.toUpperCase()]);
+    expect(() => indexer.set(post('a', []))).toThrow('the index first has no values for /a');
+    expect([indexer.byIndex('tag', 'x').length, indexer.byIndex('first', 'X').length, indexer.get({ namespace: '', name: 'a' })?.spec?.tags]).toEqual([1, 1, ['x']]);
+    expect(() => indexer.addIndex('broken', () => { throw new Error('no'); })).toThrow('the index broken has no values for /a');
+    expect(() => indexer.byIndex('broken', 'x')).toThrow('there is no index named broken');
+  });
+
   test('finds by an index that came after the objects', () => {
     const indexer = new Indexer<Post>();
     indexer.set(post('a', ['news', 'home']));

@@ -19,7 +19,7 @@ export class Indexer<T extends AnyObject> {
     if (present?.valuesOf === valuesOf) return;
     if (present !== undefined) throw new Error(`there is another index named ${name}`);
     const index: Index<T> = { valuesOf, keys: new Map() };
-    for (const [key, object] of this.#objects) insert(index, key, object);
+    for (const [key, object] of this.#objects) insert(index, key, valuesIn(name, index, object));
     this.#indexes.set(name, index);
   }
 
@@ -39,13 +39,14 @@ export class Indexer<T extends AnyObject> {
     return Array.from(index.keys.get(value) ?? [], (key) => this.#objects.get(key)!);
   }
 
-  /** Answers what was there before. */
+  /** Answers what was there before. @throws Error where the function of an index does; then nothing has changed */
   set(object: Stored<T>): Stored<T> | undefined {
     const key = formatRequest(requestOf(object));
     const old = this.#objects.get(key);
-    for (const index of this.#indexes.values()) {
+    const values = Array.from(this.#indexes, ([name, index]) => [index, valuesIn(name, index, object)] as const);
+    for (const [index, present] of values) {
       if (old !== undefined) remove(index, key, old);
-      insert(index, key, object);
+      insert(index, key, present);
     }
     this.#objects.set(key, object);
     return old;
@@ -72,8 +73,16 @@ interface Index<T extends AnyObject> {
   keys: Map<string, Set<string>>;
 }
 
-function insert<T extends AnyObject>({ valuesOf, keys }: Index<T>, key: string, object: Stored<T>): void {
-  for (const value of valuesOf(object)) {
+function valuesIn<T extends AnyObject>(name: string, { valuesOf }: Index<T>, object: Stored<T>): readonly string[] {
+  try {
+    return Array.from(valuesOf(object));
+  } catch (error) {
+    throw new Error(`the index ${name} has no values for ${formatRequest(requestOf(object))}`, { cause: error });
+  }
+}
+
+function insert<T extends AnyObject>({ keys }: Index<T>, key: string, values: readonly string[]): void {
+  for (const value of values) {
     const present = keys.get(value);
     if (present === undefined) keys.set(value, new Set([key]));
     else present.add(key);

@@ -1,4 +1,4 @@
-import type { AnyObject, ClientEvent, Reader, ResourceType, Selection, Stored, Watcher } from '#pkg/apimachinery/index';
+import { formatGroupResource, type AnyObject, type ClientEvent, type Reader, type ResourceType, type Selection, type Stored, type Watcher } from '#pkg/apimachinery/index';
 import type { ObjectEvent } from '../event/object-event.ts';
 import type { Log } from '../log.ts';
 import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
@@ -16,6 +16,8 @@ export interface InformerOptions<T extends AnyObject> {
   log: Log;
   /** Milliseconds between tries that fail. Default 200 to 30 000. */
   backoff?: { baseMs: number; maxMs: number };
+  /** `problem` is another now. */
+  onProblem?: () => void;
 }
 
 /** A cache of one type that follows the API, and tells what it sees change. Source: client-go, `SharedIndexInformer`. */
@@ -26,16 +28,20 @@ export class Informer<T extends AnyObject> {
   readonly #reflector: Reflector<T>;
   readonly #listeners = new Set<EventListener<T>>();
   readonly #waiters = new Set<() => void>();
+  readonly #onProblem: () => void;
   #revision = 0n;
   #isSynced = false;
   #stopped = false;
+  #problem: unknown;
 
-  constructor({ client, type, selection, log, backoff }: InformerOptions<T>) {
+  constructor({ client, type, selection, log, backoff, onProblem = () => undefined }: InformerOptions<T>) {
     this.type = type;
+    this.#onProblem = onProblem;
     this.#log = log;
     const sink: ReflectorSink<T> = {
       replace: (objects, resourceVersion) => this.#replace(objects, BigInt(resourceVersion)),
       apply: (event) => this.#apply(event),
+      failing: (problem) => this.#failing(problem),
     };
     this.#reflector = new Reflector({ client, type, sink, log, ...(selection === undefined ? {} : { selection }), ...(backoff === undefined ? {} : { backoff }) });
   }
@@ -48,6 +54,11 @@ export class Informer<T extends AnyObject> {
   /** Every change up to here is in the cache. */
   get revision(): bigint {
     return this.#revision;
+  }
+
+  /** Why it cannot follow its type now, which it goes on trying; undefined where it does. */
+  get problem(): unknown {
+    return this.#problem;
   }
 
   start(): void {
@@ -94,11 +105,20 @@ export class Informer<T extends AnyObject> {
   #replace(objects: readonly Stored<T>[], revision: bigint): void {
     const listed = new Set(objects.map((object) => formatRequest(requestOf(object))));
     const gone = Array.from(this.indexer.all(), requestOf).filter((key) => !listed.has(formatRequest(key)));
-    for (const object of objects) this.#set(object);
+    let failure: { error: unknown } | undefined;
+    for (const object of objects) {
+      try {
+        this.#set(object);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
     for (const key of gone) {
       const last = this.indexer.delete(key);
       if (last !== undefined) this.#tell(this.#listeners, { type: 'delete', object: last, isGuess: true });
     }
+    // All others are as they should be.
+    if (failure !== undefined) throw failure.error;
     this.#isSynced = true;
     this.#moveTo(revision);
   }
@@ -134,6 +154,12 @@ export class Informer<T extends AnyObject> {
         this.#log.error({ err: error, resource: this.type.plural }, 'a listener of the cache failed');
       }
     }
+  }
+
+  #failing(problem: unknown): void {
+    const { group, plural } = this.type;
+    this.#problem = problem === undefined ? undefined : new Error(`${formatGroupResource({ group, resource: plural })} cannot be followed`, { cause: problem });
+    this.#onProblem();
   }
 
   #moveTo(revision: bigint): void {

@@ -5,12 +5,16 @@ import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 
 /** Objects a list is asked for at once. */
 const chunkSize = 500;
+/** One or two may be a server that is started anew. */
+const failuresThatCount = 3;
 
 /** What follows a type: told everything there is, then every change. */
 export interface ReflectorSink<T extends AnyObject> {
   /** All objects as they were at one revision; what is not among them is gone. */
   replace(objects: readonly Stored<T>[], resourceVersion: string): void;
   apply(event: ClientEvent<T>): void;
+  /** It could not be followed several times in a row, and why; undefined when it is followed again. */
+  failing?(problem: unknown): void;
 }
 
 export interface ReflectorOptions<T extends AnyObject> {
@@ -32,6 +36,10 @@ export class Reflector<T extends AnyObject> {
   readonly #backoff: ItemBackoff;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
+  /** Failures since it was followed last. */
+  #failures = 0;
+  /** What came could not be taken in: a watch that begins is no proof that it can. */
+  #isSinkFailing = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -57,13 +65,16 @@ export class Reflector<T extends AnyObject> {
         for await (const resourceVersion of this.#watch(position, signal)) {
           position = resourceVersion;
           this.#backoff.forget('');
+          this.#followed();
         }
       } catch (error) {
         if (signal.aborted) return;
         const isExpired = isStatusError(error, 'Expired');
-        if (isExpired) position = undefined;
+        // What could not be taken in would come again; the list has it as it is by then.
+        if (isExpired || this.#isSinkFailing) position = undefined;
         const { type, log } = this.#options;
         const details = { err: error, group: type.group, resource: type.plural };
+        if (!isExpired) this.#failed(error);
         if (isExpired) log.info(details, 'the history of this type is no longer kept from where it was followed; listing again');
         else log.warn(details, 'this type could not be followed; trying again');
       }
@@ -81,7 +92,7 @@ export class Reflector<T extends AnyObject> {
       objects.push(...list.items);
       next = list.continue;
       if (next !== undefined) continue;
-      if (!signal.aborted) sink.replace(objects, list.resourceVersion);
+      if (!signal.aborted) this.#tell(() => sink.replace(objects, list.resourceVersion));
       return list.resourceVersion;
     }
   }
@@ -90,14 +101,32 @@ export class Reflector<T extends AnyObject> {
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, selection, sink } = this.#options;
     const stream = await client.watch(type, { ...selection, resourceVersion, signal });
+    if (!this.#isSinkFailing) this.#followed();
     try {
       for await (const event of stream) {
         if (signal.aborted) return;
-        sink.apply(event);
+        this.#tell(() => sink.apply(event));
         yield event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion;
       }
     } finally {
       stream.close();
     }
+  }
+
+  #tell(tell: () => void): void {
+    this.#isSinkFailing = true;
+    tell();
+    this.#isSinkFailing = false;
+  }
+
+  #failed(error: unknown): void {
+    this.#failures += 1;
+    if (this.#failures >= failuresThatCount) this.#options.sink.failing?.(error);
+  }
+
+  #followed(): void {
+    const wasFailing = this.#failures >= failuresThatCount;
+    this.#failures = 0;
+    if (wasFailing) this.#options.sink.failing?.(undefined);
   }
 }

@@ -7,6 +7,7 @@ import type { EnqueueOptions, Source } from '../source/source.ts';
 import type { Clock } from '../workqueue/clock.ts';
 import type { RateLimiter } from '../workqueue/rate-limiter.ts';
 import { WorkQueue, type QueueObserver } from '../workqueue/work-queue.ts';
+import type { ReconcileFailures } from './reconcile-failures.ts';
 
 /** How a reconcile ended. */
 export type ReconcileOutcome = 'success' | 'requeued' | 'error' | 'terminal' | 'timeout';
@@ -32,6 +33,8 @@ export interface ControllerOptions {
   limiter?: RateLimiter;
   clock?: Clock;
   observer?: ControllerObserver;
+  /** Told of reconciles that fail, and that go well. */
+  failures?: ReconcileFailures;
 }
 
 /** Takes requests from its sources and lets a Reconciler look at each, one object never twice at once. */
@@ -61,27 +64,45 @@ export class Controller {
     return this.#queue.length;
   }
 
-  /** Resolves when the sources have given what there was at first and work has begun; false if it was stopped before. */
+  /** Why a source has nothing to give now, if one says so. */
+  get problem(): unknown {
+    for (const source of this.#sources) {
+      const problem = source.problem?.();
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  /** Resolves when the sources have given what there was at first and work has begun; false if it was stopped before. @throws what a source throws: it is then to be stopped */
   async start(): Promise<boolean> {
     const { resume, concurrency = 1 } = this.#options;
     const { signal } = this.#starting;
-    const synced = await Promise.all(this.#sources.map((source) => source.start((request, options) => this.#enqueue(formatRequest(request), options), signal)));
+    const synced = await Promise.all(this.#sources.map(async (source) => source.start((request, options) => this.#enqueue(formatRequest(request), options), signal)));
     if (this.#stopped || synced.includes(false)) return false;
     resume?.begin();
     this.#workers = Array.from({ length: concurrency }, () => this.#work());
     return true;
   }
 
-  /** Resolves when no reconcile is under way; those that are get their signal. Idempotent. */
+  /** Resolves when no reconcile is under way; those that are get their signal. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#starting.abort();
-    const sources = Promise.all(this.#sources.map(async (source) => source.stop()));
+    const sources = Promise.all(this.#sources.map((source) => this.#stopSource(source)));
     for (const abort of this.#underWay) abort.abort(new Error('the controller is stopping'));
     await this.#queue.close();
     await Promise.all(this.#workers);
     await sources;
     await this.#options.resume?.end();
+  }
+
+  /** Never rejects: a source may be anybody's. */
+  async #stopSource(source: Source): Promise<void> {
+    try {
+      await source.stop();
+    } catch (error) {
+      this.#options.log.error({ err: error, controller: this.name }, 'a source of a controller could not be stopped');
+    }
   }
 
   get #sources(): readonly Source[] {
@@ -133,7 +154,10 @@ export class Controller {
       await catchUp?.(signal);
       return this.#settle(key, requeueOf(await reconciler.reconcile(parseRequest(key), signal)));
     } catch (error) {
-      const details = { err: error, controller: name, request: key, failures: this.#queue.failures(key) + 1 };
+      const attempt = this.#queue.failures(key) + 1;
+      const details = { err: error, controller: name, request: key, failures: attempt };
+      const isOverdue = signal.reason instanceof OverdueError;
+      if (!this.#stopped && !isFenceLost(error)) this.#options.failures?.note({ controller: name, request: key, attempt, error, isLasting: isOverdue || error instanceof TerminalError });
       if (error instanceof TerminalError) {
         this.#queue.forget(key);
         resume?.ledger.settle(key);
@@ -148,12 +172,13 @@ export class Controller {
       }
       if (!this.#stopped) log.warn(details, 'the reconcile failed, and is tried again');
       this.#queue.addRateLimited(key);
-      return signal.reason instanceof OverdueError ? 'timeout' : 'error';
+      return isOverdue ? 'timeout' : 'error';
     }
   }
 
   #settle(key: string, afterMs: number | undefined): ReconcileOutcome {
     this.#queue.forget(key);
+    this.#options.failures?.clear(this.name, key);
     this.#options.resume?.ledger.settle(key);
     if (afterMs === undefined) return 'success';
     this.#enqueue(key, { afterMs });

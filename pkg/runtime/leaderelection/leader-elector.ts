@@ -37,9 +37,15 @@ export class LeaderElector {
   readonly #options: Required<LeaderElectorOptions>;
   /** The lease as last seen, and since when it has looked so. */
   #seen: { lease: Stored<Lease>; since: number } | undefined;
+  #problem: unknown;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = { durationMs: 15_000, deadlineMs: 10_000, retryMs: 2000, ...options };
+  }
+
+  /** Why the lease could not be asked for or renewed when it was last; undefined where it could. */
+  get problem(): unknown {
+    return this.#problem;
   }
 
   /**
@@ -73,8 +79,10 @@ export class LeaderElector {
     while (!signal.aborted) {
       try {
         const taken = await this.#tryToTake(signal);
+        this.#problem = undefined;
         if (taken !== undefined) return taken;
       } catch (error) {
+        this.#problem = error;
         if (!signal.aborted) log.warn({ err: error, lease }, 'the lease could not be asked for; trying again');
       }
       await delay(retryMs * (1 + 0.2 * Math.random()), undefined, { signal }).catch(() => undefined);
@@ -129,7 +137,9 @@ export class LeaderElector {
       try {
         if ((await this.#renew(limit.signal)) === undefined) return log.warn({ lease: name }, 'another took the lease');
         renewed = asked;
+        this.#problem = undefined;
       } catch (error) {
+        this.#problem = error;
         if (performance.now() - renewed >= deadlineMs) return log.error({ err: error, lease: name }, 'the lease could not be renewed in time');
         log.warn({ err: error, lease: name }, 'the lease could not be renewed; trying again');
       } finally {

@@ -1,17 +1,17 @@
 import { expect, test } from '@jest/globals';
-import type { Client } from '#pkg/apimachinery/index';
-import { ChannelSource, Manager, type ControllerDefinition, type Log, type Source } from '../index.ts';
+import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
+import { ChannelSource, controllerFor, Manager, type ControllerDefinition, type ControllerTurn, type Log, type Source } from '../index.ts';
 
-function definitionOf(name: string, source: Source, look: () => void = () => undefined): ControllerDefinition {
-  return { name, watches: [], indexes: [], tuning: {}, begin: () => ({ sources: [source], reconcile: async () => look() }) };
+const post: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
+
+function definitionOf(name: string, begin: () => ControllerTurn): ControllerDefinition {
+  return { name, watches: [], indexes: [], tuning: {}, begin };
 }
 
-test('a controller whose source cannot start is told of, and leaves the others and the stop alone', async () => {
-  const told: string[] = [];
-  const error = (_details: object, message: string): void => void told.push(message);
-  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
+/** Asks for one look. */
+function asking(): Source {
   const channel = new ChannelSource();
-  const sound: Source = {
+  return {
     start: async (enqueue) => {
       await channel.start(enqueue);
       channel.push({ namespace: '', name: 'a' });
@@ -19,12 +19,88 @@ test('a controller whose source cannot start is told of, and leaves the others a
     },
     stop: () => channel.stop(),
   };
+}
+
+function startManager(controllers: readonly ControllerDefinition[], stopTimeoutMs = 20_000): { manager: Manager; told: string[]; until: (holds: () => boolean) => Promise<void> } {
+  const told: string[] = [];
+  const error = (_details: object, message: string): void => void told.push(message);
+  const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
+  const waiting = new Set<() => void>();
+  const onChange = (): void => waiting.forEach((wake) => wake());
+  const manager = new Manager({ client: {} as Client, log, controllers, stopTimeoutMs, onChange });
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise<void>((resolve) => waiting.add(resolve));
+  };
+  manager.start();
+  return { manager, told, until };
+}
+
+const failures: [string, (isFirst: boolean) => ControllerTurn][] = [
+  [
+    'begin throws',
+    (isFirst) => {
+      if (isFirst) throw new Error('broken');
+      return { sources: [asking()], reconcile: async () => undefined };
+    },
+  ],
+  ['a source rejects', (isFirst) => ({ sources: [isFirst ? { start: () => Promise.reject(new Error('broken')), stop: () => undefined } : asking()], reconcile: async () => undefined })],
+  [
+    'a source throws, and another rejects later, and the first cannot be stopped',
+    (isFirst) => ({
+      sources: isFirst
+        ? [
+            { start: () => new Promise((_resolve, reject) => setImmediate(() => reject(new Error('late')))), stop: () => undefined },
+            { start: () => { throw new Error('broken'); }, stop: () => { throw new Error('stuck'); } },
+          ]
+        : [asking()],
+      reconcile: async () => undefined,
+    }),
+  ],
+];
+
+test.each(failures)('a controller is told of, leaves the others alone, and is tried again: %s', async (_case, turn) => {
+  let begun = 0;
+  const broken = definitionOf('broken', () => {
+    begun += 1;
+    return turn(begun === 1);
+  });
   let tell = (): void => undefined;
   const looked = new Promise<void>((resolve) => (tell = resolve));
-  const broken: Source = { start: () => Promise.reject(new Error('broken')), stop: () => undefined };
-  const manager = new Manager({ client: {} as Client, log, controllers: [definitionOf('broken', broken), definitionOf('sound', sound, tell)] });
-  manager.start();
+  const { manager, told, until } = startManager([broken, definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => tell() }))]);
   await looked;
+  await until(() => manager.controllers.every(({ state }) => state !== 'starting'));
+  expect(manager.controllers).toEqual([{ name: 'broken', state: 'failed', problem: new Error('broken') }, { name: 'sound', state: 'running' }]);
+  expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
+  await until(() => manager.controllers.every(({ state }) => state === 'running'));
+  expect(begun).toBe(2);
   await manager.stop();
-  expect(told).toEqual(['a controller could not start, and does not run in this turn']);
+  expect(told.filter((each) => each === 'a controller could not be started, and is tried again')).toHaveLength(1);
+  expect(manager.controllers).toEqual([{ name: 'broken', state: 'waiting' }, { name: 'sound', state: 'waiting' }]);
+});
+
+test('a manager is stopped while a controller waits to be tried again, and one never starts', async () => {
+  const never: Source = { start: () => new Promise(() => undefined), stop: () => undefined };
+  const throwing = definitionOf('throwing', () => {
+    throw new Error('broken');
+  });
+  const { manager, told, until } = startManager([throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))], 10);
+  await until(() => manager.controllers[0]!.state === 'failed');
+  await manager.stop();
+  expect(told).toEqual(['a controller could not be started, and is tried again', 'reconciles did not end in time and are left behind']);
+});
+
+const one = (object: AnyObject): string[] => [object.kind];
+const other = (object: AnyObject): string[] => [object.apiVersion];
+const indexed = (name: string, ...indexes: ((object: AnyObject) => string[])[]): ControllerDefinition =>
+  indexes.reduce((builder, valuesOf) => builder.withIndex(post, 'tag', valuesOf), controllerFor(post).named(name)).reconcile(async () => undefined);
+
+test.each<[string, ControllerDefinition[], string | undefined]>([
+  ['two controllers of one name', [indexed('a'), indexed('a')], 'there are two controllers named a'],
+  ['two indexes of one name', [indexed('a', one, other)], 'the controller a has two different indexes named tag of posts.test.example.com: they share a cache, so each index needs a name of its own, or the same function'],
+  ['two indexes of one name in two controllers', [indexed('a', one), indexed('b', other)], 'the controllers a and b have two different indexes named tag of posts.test.example.com'],
+  ['one index in two controllers', [indexed('a', one), indexed('b', one)], undefined],
+])('%s', (_case, controllers, message) => {
+  const make = (): Manager => new Manager({ client: {} as Client, log: { debug() {}, info() {}, warn() {}, error() {} }, controllers });
+  if (message === undefined) expect(make().running).toEqual([]);
+  else expect(make).toThrow(message);
 });

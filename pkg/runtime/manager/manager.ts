@@ -6,9 +6,13 @@ import { CachedClient } from '../cache/cached-client.ts';
 import { buildController, type ControllerEnvironment } from '../controller/build-controller.ts';
 import type { Controller, ControllerObserver } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/controller-definition.ts';
+import { ReconcileFailures, type FailureSummary } from '../controller/reconcile-failures.ts';
 import { LeaderElector, type Leadership, type LeaderElectorOptions } from '../leaderelection/leader-elector.ts';
 import type { Log } from '../log.ts';
 import { EventRecorder } from '../recorder/event-recorder.ts';
+import { ItemBackoff } from '../workqueue/rate-limiter.ts';
+import { checkControllers } from './check-controllers.ts';
+import { ControllerRun, type ControllerStatus } from './controller-run.ts';
 
 export interface ManagerOptions {
   client: Client;
@@ -26,6 +30,8 @@ export interface ManagerOptions {
   observerFor?: (controller: string) => ControllerObserver;
   /** For reconciles under way to end. Milliseconds, default 20 000. */
   stopTimeoutMs?: number;
+  /** What `controllers` or `failures` answer may be another now. Runs synchronously. */
+  onChange?: () => void;
 }
 
 /**
@@ -37,22 +43,48 @@ export class Manager {
   readonly #cache: Cache;
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
-  #controllers: Controller[] = [];
+  readonly #elector: LeaderElector | undefined;
+  readonly #backoff = new ItemBackoff({ baseMs: 1000, maxMs: 60_000 });
+  readonly #waiters = new Set<() => void>();
+  #isLeading = false;
+  #runs: ControllerRun[] = [];
+  #failures = new ReconcileFailures();
 
-  /** @throws Error if two controllers have one name. */
+  /** @throws Error for controllers that cannot be, see `checkControllers` */
   constructor(options: ManagerOptions) {
-    const names = options.controllers.map(({ name }) => name);
-    const twice = names.find((name, i) => names.indexOf(name) !== i);
-    if (twice !== undefined) throw new Error(`there are two controllers named ${twice}`);
+    checkControllers(options.controllers);
     this.#options = options;
-    this.#cache = new Cache(options);
+    const { client, log, election } = options;
+    this.#cache = new Cache({ client, log, onProblem: () => this.#changed() });
+    this.#elector = election === undefined ? undefined : new LeaderElector({ ...election, client, log });
     // So that the caches of one who waits to lead are warm.
     for (const { watches } of options.controllers) for (const { type, selection } of watches) this.#cache.informerFor(type, selection);
   }
 
   /** Names of the controllers that run here now. */
   get running(): string[] {
-    return this.#controllers.map(({ name }) => name);
+    return this.#runs.map(({ status }) => status).filter(({ state }) => state !== 'failed').map(({ name }) => name);
+  }
+
+  /** Is it the turn of this process, whatever becomes of the controllers? */
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /** Why the lease could not be asked for when it was last; undefined where it could, and without an election. */
+  get electionProblem(): unknown {
+    return this.#elector?.problem;
+  }
+
+  /** How each controller does. */
+  get controllers(): ControllerStatus[] {
+    if (this.#isLeading) return this.#runs.map(({ status }) => status);
+    return this.#options.controllers.map(({ name }) => ({ name, state: 'waiting' }));
+  }
+
+  /** Which reconciles fail in this turn; undefined where none does. */
+  get failures(): FailureSummary | undefined {
+    return this.#failures.summary;
   }
 
   /** Returns at once; what fails is tried again and logged. Idempotent. */
@@ -67,14 +99,36 @@ export class Manager {
     await this.#cache.stop();
   }
 
+  /** Resolves when no controller is starting any more, or `signal` fires. */
+  async settled(signal: AbortSignal): Promise<void> {
+    const isSettled = (): boolean => this.controllers.every(({ state }) => state !== 'starting' && state !== 'waiting');
+    while (!signal.aborted && !isSettled()) {
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          forget();
+          this.#waiters.delete(wake);
+          resolve();
+        };
+        const forget = whenAborted(signal, () => wake());
+        this.#waiters.add(wake);
+      });
+    }
+  }
+
+  /** Never rejects. */
   async #run(): Promise<void> {
-    const { election, fence, client, log } = this.#options;
+    const { fence, log } = this.#options;
     const { signal } = this.#stopping;
     this.#cache.start();
-    if (election === undefined) return this.#lead({ signal, ...(fence === undefined ? {} : { fence }) });
-    const elector = new LeaderElector({ ...election, client, log });
     while (!signal.aborted) {
-      await elector.run((leadership) => this.#lead(leadership), signal).catch((error: unknown) => log.error({ err: error }, 'a turn as leader ended badly'));
+      try {
+        if (this.#elector === undefined) await this.#lead({ signal, ...(fence === undefined ? {} : { fence }) });
+        else await this.#elector.run((leadership) => this.#lead(leadership), signal);
+        this.#backoff.forget('');
+      } catch (error) {
+        log.error({ err: error }, 'a turn as leader ended badly');
+        await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+      }
     }
   }
 
@@ -85,25 +139,32 @@ export class Manager {
     const fenced = fence === undefined ? {} : { fence };
     const positions = this.#positions(fenced);
     const recorder = new EventRecorder({ client, log, ...fenced, ...(election === undefined ? {} : { instance: election.identity }) });
-    this.#controllers = controllers.map((definition) => {
-      const observer = observerFor?.(definition.name);
-      const events = recorder.sinkOf(definition.name);
-      return buildController(definition, { cache: this.#cache, client: cached, ...fenced, log, events, ...(positions === undefined ? {} : { positions }), ...(observer === undefined ? {} : { observer }) });
+    const failures = new ReconcileFailures(() => this.#changed());
+    const environment = { cache: this.#cache, client: cached, ...fenced, log, failures, ...(positions === undefined ? {} : { positions }) };
+    this.#failures = failures;
+    this.#runs = controllers.map((definition) => {
+      const { name } = definition;
+      const observer = observerFor?.(name);
+      const events = recorder.sinkOf(name);
+      const build = (): Controller => {
+        failures.clearAll(name);
+        return buildController(definition, { ...environment, events, ...(observer === undefined ? {} : { observer }) });
+      };
+      return new ControllerRun({ name, build, log, onChange: () => this.#changed() });
     });
-    const starting = Promise.all(this.#controllers.map((controller) => this.#startController(controller)));
+    this.#isLeading = true;
+    const starting = Promise.all(this.#runs.map((run) => run.start()));
+    this.#changed();
     await aborted(signal);
-    await this.#stopControllers();
+    await this.#stopControllers(starting);
     await recorder.stop();
-    await starting;
   }
 
-  /** Never rejects: a source may be anybody's. */
-  async #startController(controller: Controller): Promise<void> {
-    try {
-      await controller.start();
-    } catch (error) {
-      this.#options.log.error({ err: error, controller: controller.name }, 'a controller could not start, and does not run in this turn');
-    }
+  #changed(): void {
+    const waiters = [...this.#waiters];
+    this.#waiters.clear();
+    for (const wake of waiters) wake();
+    this.#options.onChange?.();
   }
 
   #positions(fenced: { fence?: Fence }): ControllerEnvironment['positions'] {
@@ -114,14 +175,17 @@ export class Manager {
     return undefined;
   }
 
-  async #stopControllers(): Promise<void> {
+  async #stopControllers(starting: Promise<unknown>): Promise<void> {
     const { stopTimeoutMs = 20_000, log } = this.#options;
     const limit = new AbortController();
     const overdue = delay(stopTimeoutMs, 'overdue' as const, { signal: limit.signal }).catch(() => undefined);
-    const stopped = Promise.all(this.#controllers.map((controller) => controller.stop()));
+    const stopped = Promise.all([starting, ...this.#runs.map((run) => run.stop())]);
     if ((await Promise.race([stopped, overdue])) === 'overdue') log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
     limit.abort();
-    this.#controllers = [];
+    this.#isLeading = false;
+    this.#runs = [];
+    this.#failures = new ReconcileFailures();
+    this.#changed();
   }
 }
 

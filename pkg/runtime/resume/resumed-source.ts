@@ -99,6 +99,10 @@ export class ResumedSource implements Source {
     }
   }
 
+  problem(): unknown {
+    return this.#options.informer.problem;
+  }
+
   async stop(): Promise<void> {
     this.#unlisten?.();
     // The cache goes on, and what it hears from now on nobody has looked at.

@@ -19,6 +19,8 @@ export interface Source {
   start(enqueue: Enqueue, signal: AbortSignal): Promise<boolean>;
   /** Nothing is enqueued afterwards; where it answers a promise, nothing of it runs any more when that resolves. */
   stop(): void | Promise<void>;
+  /** Why it has nothing to give now, although it has tried again and again; undefined where all is well. */
+  problem?(): unknown;
 }
 
 /** The events of an informer, through predicates and a handler. */
@@ -34,6 +36,7 @@ export function informerSource<T extends AnyObject>(informer: Informer<T>, handl
       return informer.waitForSync(signal);
     },
     stop: () => unlisten?.(),
+    problem: () => informer.problem,
   };
 }
 

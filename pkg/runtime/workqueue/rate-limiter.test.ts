@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ManualClock } from './manual-clock.ts';
-import { ItemBackoff, OverallLimit, slowestOf } from './rate-limiter.ts';
+import { guardedLimiter, ItemBackoff, OverallLimit, slowestOf } from './rate-limiter.ts';
 
 describe('the back-off of a key', () => {
   test('doubles up to its limit, each key by itself', () => {
@@ -43,4 +43,32 @@ describe('the limit over all keys', () => {
     both.forget('b');
     expect(both.failures('b')).toBe(0);
   });
+});
+
+test('a limiter that throws or answers no time is not asked in vain', () => {
+  const errors: unknown[] = [];
+  const answers: unknown[] = [5, NaN, 'soon', Infinity, new Error('broken')];
+  const limiter = guardedLimiter(
+    {
+      delay: () => {
+        const answer = answers.shift();
+        if (answer instanceof Error) throw answer;
+        return answer as number;
+      },
+      forget: () => {
+        throw new Error('not forgotten');
+      },
+      failures: () => {
+        throw new Error('not counted');
+      },
+    },
+    (error) => errors.push(error),
+  );
+  const delays = [1, 2, 3, 4, 5].map(() => limiter.delay('a'));
+  expect(delays[0]).toBe(5);
+  for (const [i, delay] of delays.slice(1).entries()) expect(delay).toBeGreaterThanOrEqual(5 * 2 ** (i + 1));
+  expect(limiter.failures('a')).toBe(5);
+  limiter.forget('a');
+  expect(limiter.failures('a')).toBe(0);
+  expect(errors).toEqual([new Error('broken'), new Error('not counted'), new Error('not forgotten'), new Error('not counted')]);
 });

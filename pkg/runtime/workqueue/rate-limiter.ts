@@ -91,3 +91,31 @@ export function slowestOf(...limiters: readonly RateLimiter[]): RateLimiter {
     failures: (key) => Math.max(...limiters.map((limiter) => limiter.failures(key))),
   };
 }
+
+/** The limiter where it answers a time, and else a back-off of its own: one that throws would end the work on all keys. */
+export function guardedLimiter(limiter: RateLimiter, onError: (error: unknown) => void): RateLimiter {
+  const fallback = new ItemBackoff();
+  const guarded = <T>(ask: () => T, otherwise: T): T => {
+    try {
+      return ask();
+    } catch (error) {
+      onError(error);
+      return otherwise;
+    }
+  };
+  return {
+    delay: (key) => {
+      const own = fallback.delay(key);
+      const delay = guarded<unknown>(() => limiter.delay(key), undefined);
+      return typeof delay === 'number' && Number.isFinite(delay) ? delay : own;
+    },
+    forget: (key) => {
+      fallback.forget(key);
+      guarded(() => limiter.forget(key), undefined);
+    },
+    failures: (key) => {
+      const failures = guarded<unknown>(() => limiter.failures(key), undefined);
+      return typeof failures === 'number' && Number.isSafeInteger(failures) ? failures : fallback.failures(key);
+    },
+  };
+}

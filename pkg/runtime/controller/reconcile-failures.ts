@@ -1,0 +1,73 @@
+/** A reconcile that failed, how often in a row. */
+export interface ReconcileFailure {
+  controller: string;
+  /** Of the object: `namespace/name`. */
+  request: string;
+  attempt: number;
+  error: unknown;
+  /** It will not pass by trying again soon: it counts at once. */
+  isLasting?: boolean;
+}
+
+/** What fails now. */
+export interface FailureSummary {
+  /** Objects whose reconciles fail; no more than `mostFailures` are counted. */
+  objects: number;
+  /** Since when at least one does. Milliseconds since 1970. */
+  since: number;
+  last: ReconcileFailure;
+}
+
+/** A conflict or two are everyday life. */
+const attemptsThatCount = 3;
+export const mostFailures = 1000;
+
+/** The objects whose reconciles fail, until they succeed. */
+export class ReconcileFailures {
+  /** In the order of their last attempts. */
+  readonly #failing = new Map<string, { failure: ReconcileFailure; since: number }>();
+  readonly #onChange: () => void;
+
+  /** @param onChange the summary may be another; runs synchronously */
+  constructor(onChange: () => void = () => undefined) {
+    this.#onChange = onChange;
+  }
+
+  note(failure: ReconcileFailure): void {
+    const key = keyOf(failure);
+    const since = this.#failing.get(key)?.since ?? Date.now();
+    this.#failing.delete(key);
+    if (this.#failing.size >= mostFailures) return;
+    this.#failing.set(key, { failure, since });
+    if (counts(failure)) this.#onChange();
+  }
+
+  /** It went well. */
+  clear(controller: string, request: string): void {
+    const key = keyOf({ controller, request });
+    const present = this.#failing.get(key);
+    if (present === undefined) return;
+    this.#failing.delete(key);
+    if (counts(present.failure)) this.#onChange();
+  }
+
+  /** Of one that begins anew nothing is known. */
+  clearAll(controller: string): void {
+    for (const { failure } of this.#failing.values()) if (failure.controller === controller) this.clear(controller, failure.request);
+  }
+
+  /** Undefined where all goes well. */
+  get summary(): FailureSummary | undefined {
+    const failing = Array.from(this.#failing.values()).filter(({ failure }) => counts(failure));
+    const last = failing.at(-1)?.failure;
+    return last === undefined ? undefined : { objects: failing.length, since: Math.min(...failing.map(({ since }) => since)), last };
+  }
+}
+
+function counts({ attempt, isLasting = false }: ReconcileFailure): boolean {
+  return isLasting || attempt >= attemptsThatCount;
+}
+
+function keyOf({ controller, request }: Pick<ReconcileFailure, 'controller' | 'request'>): string {
+  return `${controller} ${request}`;
+}

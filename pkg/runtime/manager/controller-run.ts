@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Controller } from '../controller/controller.ts';
+import type { Log } from '../log.ts';
+import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
+
+/**
+ * `waiting`: another process leads. `starting`: what there is at first is being read. `running`: it looks at objects. `stalled`: it cannot hear of changes. `failed`:
+ * it could not be built or started. What is stalled or failed is tried again, ever later.
+ */
+export type ControllerState = 'waiting' | 'starting' | 'running' | 'stalled' | 'failed';
+
+export interface ControllerStatus {
+  name: string;
+  state: ControllerState;
+  /** Why it is stalled or failed. */
+  problem?: unknown;
+}
+
+export interface ControllerRunOptions {
+  name: string;
+  /** Called for each try. */
+  build: () => Controller;
+  log: Log;
+  /** The status is another now. Runs synchronously. */
+  onChange: () => void;
+  /** Between tries to start it. Default 1 s, doubled up to 5 min. */
+  backoff?: RateLimiter;
+}
+
+/** One controller in one turn of its manager: built and started until that succeeds, then running until the stop. */
+export class ControllerRun {
+  readonly name: string;
+  readonly #options: ControllerRunOptions;
+  readonly #backoff: RateLimiter;
+  readonly #stopping = new AbortController();
+  #controller: Controller | undefined;
+  #state: 'starting' | 'running' | 'failed' = 'starting';
+  #failure: unknown;
+  /** What was told of the failures. */
+  #told = '';
+
+  constructor(options: ControllerRunOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#backoff = options.backoff ?? new ItemBackoff({ baseMs: 1000, maxMs: 300_000 });
+  }
+
+  get status(): ControllerStatus {
+    const { name } = this;
+    if (this.#state === 'failed') return { name, state: 'failed', problem: this.#failure };
+    const problem = this.#controller?.problem;
+    return problem === undefined ? { name, state: this.#state } : { name, state: 'stalled', problem };
+  }
+
+  /** Resolves when it runs, or was stopped. Never rejects. */
+  async start(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      if (await this.#try()) return;
+      await delay(this.#backoff.delay(''), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Resolves when no reconcile is under way. Idempotent, never rejects. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#controller?.stop();
+  }
+
+  /** Is nothing left to try? */
+  async #try(): Promise<boolean> {
+    try {
+      const controller = this.#options.build();
+      this.#controller = controller;
+      if (await controller.start()) this.#become('running');
+      return true;
+    } catch (error) {
+      await this.#controller?.stop();
+      this.#controller = undefined;
+      if (this.#stopping.signal.aborted) return true;
+      this.#failure = error;
+      this.#tell(error);
+      this.#become('failed');
+      return false;
+    }
+  }
+
+  #become(state: 'running' | 'failed'): void {
+    this.#state = state;
+    this.#options.onChange();
+  }
+
+  /** The same failure is told once. */
+  #tell(error: unknown): void {
+    const { log, name } = this.#options;
+    const text = error instanceof Error ? error.message : typeof error;
+    const level = text === this.#told ? 'debug' : 'error';
+    this.#told = text;
+    log[level]({ err: error, controller: name }, 'a controller could not be started, and is tried again');
+  }
+}

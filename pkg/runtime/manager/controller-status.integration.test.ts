@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Client, ResourceType } from '#pkg/apimachinery/index';
+import { definePosts, newPost, postType, startTestEnv, type Post, type TestEnv } from '../../testenv/index.ts';
+import { controllerFor, Manager, type ControllerDefinition, type Log, type ManagerOptions } from '../index.ts';
+import { leaseType } from '../leaderelection/lease.ts';
+
+const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+let env: TestEnv;
+let client: Client;
+beforeAll(async () => {
+  env = await startTestEnv();
+  client = env.servers[0]!.client;
+  await definePosts(env);
+});
+afterAll(() => env.stop());
+
+interface Watched {
+  manager: Manager;
+  until(holds: () => boolean): Promise<void>;
+}
+
+function startManager(options: Omit<ManagerOptions, 'log'>): Watched {
+  const waiting = new Set<() => void>();
+  const manager = new Manager({ ...options, log: silent, onChange: () => waiting.forEach((wake) => wake()) });
+  manager.start();
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise<void>((resolve) => waiting.add(resolve));
+  };
+  return { manager, until };
+}
+
+/** The client, with one verb of one type as `replace` has it. */
+function withVerb(verb: keyof Client, type: ResourceType, replace: (ask: () => Promise<unknown>) => Promise<unknown>): Client {
+  return new Proxy(client, {
+    get: (target, name) => {
+      const method = Reflect.get(target, name) as (...parameters: unknown[]) => Promise<unknown>;
+      return (...parameters: unknown[]) => {
+        const ask = (): Promise<unknown> => method.apply(target, parameters);
+        return name === verb && parameters[0] === type ? replace(ask) : ask();
+      };
+    },
+  });
+}
+
+function texts({ manager }: Watched): string[] {
+  return manager.controllers.map(({ name, state, problem }) => [name, state, ...(problem instanceof Error ? [problem.message, problem.cause instanceof Error ? problem.cause.message : ''] : [])].join(' | '));
+}
+
+test('a controller that cannot be built costs a leader nothing but tries ever later', async () => {
+  let writes = 0;
+  const counted = withVerb('update', leaseType, (ask) => {
+    writes += 1;
+    return ask();
+  });
+  const tried: number[] = [];
+  const broken: ControllerDefinition = {
+    ...controllerFor(postType).named('broken').reconcile(async () => undefined),
+    begin: () => {
+      tried.push(performance.now());
+      if (tried.length < 3) throw new Error('not yet');
+      return { sources: [], reconcile: async () => undefined };
+    },
+  };
+  const running = startManager({ client: counted, controllers: [broken], election: { identity: 'a', namespace: 'default', lease: 'broken', durationMs: 60_000, deadlineMs: 50_000, retryMs: 40_000 } });
+  try {
+    await running.until(() => texts(running)[0] === 'broken | failed | not yet | ');
+    expect([running.manager.isLeading, running.manager.electionProblem]).toEqual([true, undefined]);
+    await running.until(() => texts(running)[0] === 'broken | running');
+  } finally {
+    await running.manager.stop();
+  }
+  // Created, and given back.
+  expect(writes).toBe(1);
+  const [first, second, third] = tried as [number, number, number];
+  expect([second - first >= 990, third - second >= 1990]).toEqual([true, true]);
+});
+
+test('a controller whose type cannot be followed says so until it can', async () => {
+  let isRefused = true;
+  const refusing = withVerb('list', postType, (ask) => (isRefused ? Promise.reject(new Error('posts are forbidden')) : ask()));
+  const running = startManager({ client: refusing, controllers: [controllerFor(postType).named('late').reconcile(async () => undefined)] });
+  try {
+    await running.manager.settled(AbortSignal.timeout(60_000));
+    expect(texts(running)).toEqual(['late | stalled | posts.test.example.com cannot be followed | posts are forbidden']);
+    isRefused = false;
+    await running.until(() => texts(running)[0] === 'late | running');
+  } finally {
+    await running.manager.stop();
+  }
+});
+
+test('an index that fails on an object stalls the controllers of the type, names both, and is well again with the object', async () => {
+  const byTitle = ({ spec }: Post): string[] => {
+    if (spec!.title === 'poison') throw new TypeError('cannot read title');
+    return [spec!.title];
+  };
+  await client.create(postType, newPost('sound', 'fine'));
+  const definition = controllerFor(postType).named('titles').withIndex(postType, 'title', byTitle).reconcile(async () => undefined);
+  const running = startManager({ client, controllers: [definition] });
+  try {
+    await running.until(() => texts(running)[0] === 'titles | running');
+    await client.create(postType, newPost('bad', 'poison'));
+    await running.until(() => running.manager.controllers[0]!.state === 'stalled');
+    expect(texts(running)).toEqual(['titles | stalled | posts.test.example.com cannot be followed | the index title has no values for /bad']);
+    await client.patch(postType, { namespace: '', name: 'bad' }, { type: 'merge', patch: { spec: { title: 'mended' } } });
+    await running.until(() => texts(running)[0] === 'titles | running');
+  } finally {
+    await running.manager.stop();
+  }
+});
+
+test('reconciles that fail and events that are lost are told, and no longer when they go well', async () => {
+  let isBroken = true;
+  const failing = controllerFor(postType)
+    .named('failing')
+    .reconcile(async ({ name }) => {
+      if (isBroken && name === 'retried') throw new RangeError('out of range');
+    });
+  const losing = controllerFor(postType)
+    .named('losing')
+    .withPredicate(({ object }) => {
+      if (isBroken && object.metadata.name === 'lost') throw new TypeError('no predicate');
+      return true;
+    })
+    .reconcile(async () => undefined);
+  const running = startManager({ client, controllers: [failing, losing] });
+  const { manager } = running;
+  try {
+    await client.create(postType, newPost('lost'));
+    await running.until(() => manager.failures !== undefined);
+    expect(manager.failures).toMatchObject({ objects: 1, last: { controller: 'losing', request: 'posts /lost', attempt: 1, error: { message: 'no predicate' } } });
+    await client.create(postType, newPost('retried'));
+    await running.until(() => (manager.failures?.objects ?? 0) === 2);
+    expect(manager.failures).toMatchObject({ last: { controller: 'failing', request: '/retried', error: { message: 'out of range' } } });
+    expect(manager.failures!.last.attempt).toBeGreaterThanOrEqual(3);
+    isBroken = false;
+    await client.patch(postType, { namespace: '', name: 'lost' }, { type: 'merge', patch: { spec: { title: 'found' } } });
+    await running.until(() => manager.failures === undefined);
+  } finally {
+    await manager.stop();
+  }
+});
+
+test('an election that cannot be held says so', async () => {
+  const refusing = withVerb('get', leaseType, () => Promise.reject(new Error('leases are forbidden')));
+  const running = startManager({ client: refusing, controllers: [], election: { identity: 'a', namespace: 'default', lease: 'refused', retryMs: 10 } });
+  try {
+    while (running.manager.electionProblem === undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect(running.manager.electionProblem).toMatchObject({ message: 'leases are forbidden' });
+    expect(running.manager.isLeading).toBe(false);
+  } finally {
+    await running.manager.stop();
+  }
+});
