@@ -21,6 +21,7 @@ import {
   withStatus,
   type EndpointGroup,
   type Handler,
+  type HealthCheck,
 } from '#pkg/http/index';
 import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
@@ -32,9 +33,9 @@ import type { Options } from './options/option-table.ts';
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHostEndpoints, pluginHostUrl } from './plugin-endpoints.ts';
 import { runUntilSignal, type Running } from './run-until-signal.ts';
-import { startControllers } from './start-controllers.ts';
 import { explainListenFailure } from './start-failure.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
+import { platformControllers } from './platform-controllers.ts';
 import { platformServer } from './platform-server.ts';
 import { readTokenFile } from './read-token-file.ts';
 import { svcVersion } from './svc-version.ts';
@@ -59,12 +60,15 @@ async function startControllerManager(options: Options, { token, environment, lo
     const client = RestClient.connect({ ...platform, warn: (text) => log.debug({ warning: text }, 'a controller was warned') });
     teardown.add('client', async () => client.close());
     const hosted: EndpointGroup[] = [];
-    const address = await listen(options, { client, token, metrics, log, teardown, hosted });
+    const readyz: HealthCheck[] = [];
+    const address = await listen(options, { client, token, metrics, log, teardown, hosted, readyz });
     const stopTimeoutMs = options['svc.server.drain-timeout'] * RECONCILE_SHARE;
     const hostUrl = pluginHostUrl(options, address.port);
     const plugins = pluginHost(options, { client, clientOf: pluginClients(platform, { log, teardown }), metrics, url: hostUrl, environment, log });
     hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
-    const controllers = startControllers({ client, log, others: [plugins.controller], metrics: new ControllerMetrics(metrics), stopTimeoutMs });
+    const controllers = platformControllers({ client, log, others: [plugins.controller], metrics: new ControllerMetrics(metrics), stopTimeoutMs });
+    readyz.push(...controllers.readyz);
+    controllers.start();
     teardown.add('controllers', () => controllers.stop());
     log.info({ api: platform.url, port: address.port }, 'ready');
     return { stop: () => teardown.run() };
@@ -91,14 +95,17 @@ interface Parts {
   teardown: Teardown;
   /** Read anew for each request. */
   hosted: readonly EndpointGroup[];
+  /** Beside its own; asked for with each probe. */
+  readyz: HealthCheck[];
 }
 
 /** Health and metrics, and the plugins for API servers: there is nothing else to ask here. */
-async function listen(options: Options, { client, token, metrics, log, teardown, hosted }: Parts): Promise<AddressInfo> {
+async function listen(options: Options, { client, token, metrics, log, teardown, hosted, readyz }: Parts): Promise<AddressInfo> {
   const { group, versions, names } = namespaceModel;
   const namespaces = { group, version: versions[0]!.name, kind: names.kind, plural: names.plural, namespaced: false, hasStatusSubresource: true };
   const api = { name: 'api', check: async (signal: AbortSignal) => void (await client.get(namespaces, { namespace: '', name: systemNamespace }, { signal })) };
-  const health = healthEndpoints({ readyz: [api], svcVersion: svcVersion(), registry: metrics });
+  readyz.push(api);
+  const health = healthEndpoints({ readyz, svcVersion: svcVersion(), registry: metrics });
   const groups: Iterable<EndpointGroup> = { *[Symbol.iterator]() { yield* health; yield* hosted; } };
   const endpoints = expressHandler(groups);
   const known: Handler = (context) => (findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context));

@@ -17,7 +17,7 @@ import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
 import { explained, listenTls, warnWithoutTls } from './listen.ts';
 import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
-import { startControllers } from './start-controllers.ts';
+import { platformControllers, type PlatformControllers } from './platform-controllers.ts';
 import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-endpoints.ts';
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
@@ -89,9 +89,10 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const url = pluginHostUrl(options, address.port);
     const host = parts.controllers ? pluginHost(options, { client, clientOf: pluginClients(registry, { log, teardown }), metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
-    server.serve(apiParts(options, { store, registry, access, metrics, plugins }));
+    const controllers = host === undefined ? undefined : prepareControllers(options, { client, host, log, metrics });
+    server.serve(apiParts(options, { store, registry, access, metrics, plugins, controllers }));
     accessServer?.serve(access);
-    const controllers = host === undefined ? undefined : runControllers(options, { client, host, log, metrics });
+    controllers?.start();
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
     teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])));
     const failed = store.rewound.then(() => {
@@ -140,9 +141,9 @@ interface ControllerParts {
   metrics: PlatformMetrics;
 }
 
-function runControllers(options: Options, { client, host, log, metrics }: ControllerParts): { stop(): Promise<void> } {
+function prepareControllers(options: Options, { client, host, log, metrics }: ControllerParts): PlatformControllers {
   const { delayMs, drainTimeoutMs } = drainTimes(options);
-  return startControllers({ client, log, others: [host.controller], metrics: new ControllerMetrics(metrics.registry), stopTimeoutMs: delayMs + drainTimeoutMs });
+  return platformControllers({ client, log, others: [host.controller], metrics: new ControllerMetrics(metrics.registry), stopTimeoutMs: delayMs + drainTimeoutMs });
 }
 
 interface Made {
@@ -151,9 +152,10 @@ interface Made {
   access: AccessService;
   metrics: PlatformMetrics;
   plugins: PluginMount;
+  controllers: PlatformControllers | undefined;
 }
 
-function apiParts(options: Options, { store, registry, access, metrics, plugins }: Made): ApiParts {
+function apiParts(options: Options, { store, registry, access, metrics, plugins, controllers }: Made): ApiParts {
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
   const documents = documentEndpoints({ registry, svcVersion: svcVersion(), publicUrl: options['svc.server.public-url'], endpoints: withDocuments(plugins.documents, tokenDocuments) });
   return {
@@ -167,7 +169,7 @@ function apiParts(options: Options, { store, registry, access, metrics, plugins 
     authorizer: new RbacAuthorizer(registry.roles),
     reviews: { roles: registry.roles, tokens: access.platformTokens },
     endpointGroups: { *[Symbol.iterator]() { yield* documents; yield tokenEndpoints; yield* plugins.groups; } },
-    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, access.databaseCheck, plugins.readyz],
+    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, access.databaseCheck, plugins.readyz, ...(controllers?.readyz ?? [])],
     handlers: {
       maxPageSize: options['svc.api.max-page-size'],
       maxChunkSize: options['svc.api.max-chunk-size'],

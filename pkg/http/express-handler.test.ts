@@ -8,7 +8,7 @@ import { InFlightLimits } from './filters/in-flight-limits.ts';
 import { withAuthentication } from './filters/with-authentication.ts';
 import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
-import { healthEndpoints } from './health.ts';
+import { healthEndpoints, type HealthCheck } from './health.ts';
 import { parseRequestInfo } from './parse-request-info.ts';
 import { gate, startTestServer, type TestServer } from './start-test-server.ts';
 
@@ -147,6 +147,16 @@ describe('health', () => {
     expect(await get('/healthz')).toEqual([503, '[-]database failed: reason withheld\n[+]log ok\nhealthz check failed\n']);
     expect(await get('/livez')).toEqual([200, 'ok']);
     expect(await get('/livez', 'HEAD')).toEqual([200, '']);
+  });
+
+  test('shows what decides nothing to who asks for it', async () => {
+    const informative = (name: string, check: () => Promise<string | void>): HealthCheck => ({ name, check, isInformative: true });
+    const readyz = [informative('controller a', async () => 'stands by'), informative('controller b', async () => undefined), informative('controller c', () => Promise.reject(new Error('password=1')))];
+    groups.clear();
+    for (const group of healthEndpoints({ readyz: [{ name: 'database', check: async () => undefined }, ...readyz], svcVersion: '2.22.0', registry: new Registry() })) groups.add(group);
+    expect(await get('/readyz')).toEqual([200, 'ok']);
+    const shown = '[+]database ok\n[+]controller a stands by\n[+]controller b ok\n[!]controller c failed, which does not count: reason withheld\nreadyz check passed\n';
+    expect(await get('/readyz?verbose')).toEqual([200, shown]);
   });
 
   test('names the methods it has', async () => {

@@ -10,8 +10,10 @@ import { send, sendJson } from './respond.ts';
 export interface HealthCheck {
   /** Shown to anyone: `database`. */
   readonly name: string;
-  /** Throws, or does not come to an end in 5 s, where it is not met; why is logged, not shown. */
-  check(signal: AbortSignal): Promise<void>;
+  /** Throws, or does not come to an end in 5 s, where it is not met; why is logged, not shown. May answer what is shown in place of `ok`. */
+  check(signal: AbortSignal): Promise<string | void>;
+  /** Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else logs. */
+  readonly isInformative?: boolean;
 }
 
 export interface HealthOptions {
@@ -37,40 +39,53 @@ export function healthEndpoints({ livez = [], readyz, svcVersion, registry, chec
 
 function probe(name: string, checks: readonly HealthCheck[], options: { checkTimeoutMs: number; failsDraining: boolean }): EndpointGroup {
   // One run serves all who ask meanwhile: anyone may ask, and a check may cost a query.
-  let running: Promise<ReadonlyMap<string, unknown>> | undefined;
+  let running: Promise<Outcomes> | undefined;
   const router = getOnly(async (context) => {
-    running ??= failures(checks, options.checkTimeoutMs).finally(() => {
+    running ??= outcomesOf(checks.filter(({ isInformative }) => isInformative !== true), options.checkTimeoutMs).finally(() => {
       running = undefined;
     });
-    const failed = new Map(await running);
-    if (options.failsDraining && context.draining.aborted) failed.set('shutdown', 'draining');
-    for (const [check, err] of failed) context.log.warn({ probe: name, check, err }, 'health check failed');
-    const lines = [...new Set([...checks.map(({ name: check }) => check), ...failed.keys()])].map((check) =>
-      failed.has(check) ? `[-]${check} failed: reason withheld\n` : `[+]${check} ok\n`,
-    );
-    const verdict = `${name} check ${failed.size === 0 ? 'passed' : 'failed'}\n`;
-    const text = failed.size > 0 || context.query.has('verbose') ? lines.join('') + verdict : 'ok';
-    await send(context, failed.size === 0 ? 200 : 503, 'text/plain; charset=utf-8', text);
+    const deciding = new Map(await running);
+    if (options.failsDraining && context.draining.aborted) deciding.set('shutdown', { failure: 'draining' });
+    const isVerbose = context.query.has('verbose');
+    const informative = isVerbose ? await outcomesOf(checks.filter(({ isInformative }) => isInformative === true), options.checkTimeoutMs) : new Map<string, Outcome>();
+    for (const [check, { failure: err }] of deciding) if (err !== undefined) context.log.warn({ probe: name, check, err }, 'health check failed');
+    const isWell = Array.from(deciding.values()).every(({ failure }) => failure === undefined);
+    const lines = [...Array.from(deciding, (entry) => lineOf(entry, '[-]', 'failed')), ...Array.from(informative, (entry) => lineOf(entry, '[!]', 'failed, which does not count'))];
+    const verdict = `${name} check ${isWell ? 'passed' : 'failed'}\n`;
+    const text = !isWell || isVerbose ? lines.join('') + verdict : 'ok';
+    await send(context, isWell ? 200 : 503, 'text/plain; charset=utf-8', text);
   });
   return { prefix: `/${name}`, isOpen: true, router };
 }
 
-/** Why each failing check fails. */
-async function failures(checks: readonly HealthCheck[], timeoutMs: number): Promise<Map<string, unknown>> {
-  const failed = new Map<string, unknown>();
-  await Promise.all(
-    checks.map(async (check) => {
+interface Outcome {
+  /** Why it failed. */
+  failure?: unknown;
+  word?: string;
+}
+
+/** By the names of the checks, in their order. */
+type Outcomes = ReadonlyMap<string, Outcome>;
+
+function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: string, what: string): string {
+  return failure === undefined ? `[+]${name} ${word}\n` : `${mark}${name} ${what}: reason withheld\n`;
+}
+
+async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
+  const outcomes = await Promise.all(
+    checks.map(async (check): Promise<[string, Outcome]> => {
       try {
-        await withinTime(check, timeoutMs);
+        const word = await withinTime(check, timeoutMs);
+        return [check.name, typeof word === 'string' ? { word } : {}];
       } catch (error) {
-        failed.set(check.name, error);
+        return [check.name, { failure: error ?? 'failed' }];
       }
     }),
   );
-  return failed;
+  return new Map(outcomes);
 }
 
-async function withinTime(check: HealthCheck, timeoutMs: number): Promise<void> {
+async function withinTime(check: HealthCheck, timeoutMs: number): Promise<string | void> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -81,7 +96,7 @@ async function withinTime(check: HealthCheck, timeoutMs: number): Promise<void> 
     }, timeoutMs);
   });
   try {
-    await Promise.race([check.check(controller.signal), late]);
+    return await Promise.race([check.check(controller.signal), late]);
   } finally {
     clearTimeout(timer);
   }
