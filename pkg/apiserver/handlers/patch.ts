@@ -1,11 +1,11 @@
-import { applyJsonPatch, applyMergePatch, isJsonObject, newBadRequest, newUnsupportedMediaType, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { applyJsonPatch, applyMergePatch, fieldError, isJsonObject, newBadRequest, newUnsupportedMediaType, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import { objectFormat } from './answer-format.ts';
 import { checkKey, checkTypeMeta, releaseRevision } from './object-identity.ts';
 import { decode, noteFindings, readTypedBody, type RawBody } from './request-body.ts';
 import { keyOf, kindOf, type ResourceRequest } from './resource-request.ts';
 import { runUpdate } from './run-update.ts';
-import { parseWriteOptions } from './write-options.ts';
+import { newInvalidOptions, parseWriteOptions } from './write-options.ts';
 
 const jsonPatch = 'application/json-patch+json';
 const mergePatch = 'application/merge-patch+json';
@@ -35,11 +35,17 @@ export async function patch(request: ResourceRequest, subresource: '' | 'status'
 
 export type PatchBody = RawBody & { type: string };
 
-/** @throws StatusError 415 for any other kind of patch, and for a body that does not say which it is. */
-export function readPatch(request: ResourceRequest): Promise<PatchBody> {
+/**
+ * `force` is an option of an apply patch alone, whatever its value. Source: k8s.io/apimachinery ValidatePatchOptions.
+ * @throws StatusError 415 for any other kind of patch, and for a body that does not say which it is; 422 for `force`.
+ */
+export async function readPatch(request: ResourceRequest): Promise<PatchBody> {
   const accepted = [jsonPatch, mergePatch] as const;
-  if (request.context.request.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
-  return readTypedBody(request, accepted);
+  const { query, request: message } = request.context;
+  if (message.headers['content-type'] === undefined) throw newUnsupportedMediaType(accepted);
+  const body = await readTypedBody(request, accepted);
+  if (query.has('force')) throw newInvalidOptions('PatchOptions', [fieldError.forbidden('force', 'may not be specified for non-apply patch')]);
+  return body;
 }
 
 /** The patch as a function that leaves its argument as it is. @throws StatusError 400 for a body that is no patch. */

@@ -231,6 +231,18 @@ describe('patch', () => {
     expect(answer).toMatchObject({ status: 415, body: { message: expect.stringContaining('application/json-patch+json, application/merge-patch+json') } });
   });
 
+  test.each(['', '/status', '/scale'])('of the object%s is no apply, which alone can be forced', async (subresource) => {
+    await stored(`forced${subresource.length}`);
+    const path = `${posts}/forced${subresource.length}${subresource}`;
+    for (const force of ['?force=true', '?force=false', '?force']) {
+      const { status, body } = await api.call('PATCH', `${path}${force}`, { body: {}, headers: merge });
+      expect([status, body.message]).toEqual([422, 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch']);
+      expect(body.details.causes).toEqual([expect.objectContaining({ reason: 'FieldValueForbidden', field: 'force' })]);
+    }
+    expect((await api.call('PATCH', `${path}?force=true`, { body: {}, headers: { 'Content-Type': 'application/apply-patch+yaml' } })).status).toBe(415);
+    expect((await api.call('PATCH', path, { body: {}, headers: merge })).status).toBe(200);
+  });
+
   test.each([
     ['a merge patch that is a list', merge, [], 400],
     ['a merge patch that is null', merge, 'null', 400],
