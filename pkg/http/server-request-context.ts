@@ -9,6 +9,7 @@ import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 import { traceIdOf } from './trace-parent.ts';
+import { parseQuery } from './url-encoded.ts';
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -48,14 +49,16 @@ export class ServerRequestContext implements RequestContext {
     const method = request.method ?? '';
     let rejection = options.refusal ?? checkRequest(request, options.limits);
     let info: RequestInfo | undefined;
-    this.query = new URLSearchParams(questionMark === -1 || rejection !== undefined ? undefined : url.slice(questionMark + 1));
+    let query = new URLSearchParams();
     if (rejection === undefined) {
       try {
-        info = parseRequestInfo(method, path, this.query);
+        if (questionMark !== -1) query = parseQuery(url.slice(questionMark + 1));
+        info = parseRequestInfo(method, path, query);
       } catch (error) {
         rejection = isStatusError(error) ? error : newBadRequest('the path cannot be read');
       }
     }
+    this.query = query;
     this.info = info ?? unparsedRequestInfo(method, path.slice(0, 256));
     this.rejection = rejection;
   }

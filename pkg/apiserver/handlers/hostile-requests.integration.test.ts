@@ -59,3 +59,20 @@ describe('a request, whatever is in it', () => {
     );
   });
 });
+
+test.each(['%', '%2', '%zz', 'a%', '%ff', '%C3', '%ED%A0%80'])('a parameter of any name with the escape %s is a 400 that names it, and nothing begins', async (escape) => {
+  for (const [method, name] of [['GET', 'watch'], ['GET', 'labelSelector'], ['GET', 'unknown'], ['POST', 'dryRun'], ['DELETE', 'dryRun'], ['PATCH', 'fieldValidation']] as const) {
+    const path = method === 'GET' || method === 'POST' ? posts : `${posts}/a`;
+    const { status, body } = await api.call(method, `${path}?limit=1&${name}=${escape}`, method === 'GET' ? {} : { body: post('x') });
+    expect([method, status, body.message]).toEqual([method, 400, `query parameter "${name}": has malformed percent-encoding`]);
+    expect(body.details.causes).toEqual([{ reason: 'FieldValueInvalid', message: 'has malformed percent-encoding', field: name }]);
+  }
+  expect((await api.call('GET', `${posts}/${escape}`)).status).toBe(400);
+  expect((await api.call('GET', `${posts}/a`)).status).toBe(200);
+  expect((await api.call('GET', `${posts}/x`)).status).toBe(404);
+});
+
+test('more than 1000 parameters are a 400', async () => {
+  expect((await api.call('GET', `${posts}?${'a=1&'.repeat(999)}limit=1`)).status).toBe(200);
+  expect(await api.call('GET', `${posts}?${'a=1&'.repeat(1000)}limit=1`)).toMatchObject({ status: 400, body: { message: 'a query has at most 1000 parameters' } });
+});
