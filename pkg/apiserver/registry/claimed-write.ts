@@ -10,8 +10,8 @@ import { statusFromStorage } from './status-from-storage.ts';
  * the outcome is that one's.
  */
 export async function claimedWrite<T>(context: ModelContext, write: WriteContext, run: () => Promise<T>, replay: (first: RememberedWrite) => T): Promise<T> {
-  const { idempotency: claim, dryRun } = write;
-  if (claim === undefined || dryRun) return run();
+  const { idempotency: claim } = write;
+  if (claim === undefined) return run();
   const done = context.claims.begin(claim, kindOf(context));
   try {
     return await run();

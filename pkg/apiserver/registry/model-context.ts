@@ -45,19 +45,18 @@ export function kindOf({ model }: ModelContext): { group: string; kind: string }
   return { group: model.group, kind: model.names.kind };
 }
 
-/** A claim is only for what is written. */
 export function writeOptions({ dryRun, signal, idempotency, requestId, fence }: WriteContext): WriteOptions {
   return {
     dryRun,
     signal,
-    ...(dryRun || idempotency === undefined ? {} : { idempotency }),
+    ...(idempotency === undefined ? {} : { idempotency }),
     ...(requestId === undefined ? {} : { requestId }),
     ...(fence === undefined ? {} : { fence }),
   };
 }
 
 /** The outcome of a write that is none. A claim is remembered all the same: repeated later, the request must not begin to change something. */
-export async function unchanged({ store }: ModelContext, { idempotency, dryRun }: WriteContext, object: StoredObject): Promise<StoredObject> {
-  if (idempotency !== undefined && !dryRun) await store.remember(idempotency, object);
+export async function unchanged({ store }: ModelContext, { idempotency }: WriteContext, object: StoredObject): Promise<StoredObject> {
+  if (idempotency !== undefined) await store.remember(idempotency, object);
   return object;
 }

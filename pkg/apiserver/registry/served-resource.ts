@@ -15,7 +15,7 @@ export interface WriteContext {
   fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   /** What decoding the body found: `duplicate field "spec.tags"`. Told with the unknown fields, as `fieldValidation` says. */
   findings: string[];
-  /** Of the request, where it carries an Idempotency-Key. */
+  /** Of the request, where it carries an Idempotency-Key; never of a dry run, which has none to remember. */
   idempotency?: IdempotencyClaim;
   /** The write is made only while this lease has not passed on: 409 afterwards. */
   fence?: Fence;
