@@ -5,13 +5,13 @@ import { loadOptions } from './options/load-options.ts';
 const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> => apiHttpOptions(loadOptions({ environment: {}, args }).options);
 
 test('limits are on by default', () => {
-  expect(optionsOf().maxInFlight).toEqual({ total: 256, perUser: 192, maxWaitMs: 1000, watches: 8000, watchesPerUser: 2000 });
+  expect(optionsOf().maxInFlight).toEqual({ total: 256, perUser: 192, maxWaitMs: 1000, watches: 8000, watchesPerUser: 2000, wrongCredentialsPerMinute: 2048, senders: { total: 1024, perAddress: 16, minRate: 512 } });
   expect(optionsOf().limits).toMatchObject({ connections: 10_000, connectionsPerAddress: 0, requestsPerConnection: 0, urlBytes: 65_536, headerBytes: 32_768, headerCount: 256, headersTimeoutMs: 30_000, keepAliveTimeoutMs: 75_000 });
 });
 
 test('0 is no limit', () => {
-  const off = ['max-in-flight', 'max-in-flight-per-user', 'max-watches', 'max-watches-per-user'].map((name) => `--svc.http.${name}=0`);
-  expect(optionsOf(...off).maxInFlight).toEqual({ maxWaitMs: 1000 });
+  const off = ['max-in-flight', 'max-in-flight-per-user', 'max-watches', 'max-watches-per-user', 'max-wrong-credentials', 'max-senders', 'max-senders-per-address'].map((name) => `--svc.http.${name}=0`);
+  expect(optionsOf(...off, '--svc.http.min-body-rate=0B').maxInFlight).toEqual({ maxWaitMs: 1000, senders: {} });
 });
 
 test('browsers are told to come by https alone where it is asked for, with a certificate of the operator', () => {

@@ -1,10 +1,11 @@
 import type { ApiHttpOptions } from '#pkg/apiserver/index';
+import { TrustedProxies } from '#pkg/http/index';
 import type { Options } from './options/option-table.ts';
 
 const STALL_TIMEOUT_MS = 120_000;
 
 /** How the platform's listener behaves. */
-export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { stallTimeoutMs: number } } {
+export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
   // Of a certificate that this program has made a browser knows nothing: whoever overrides its warning is not to be held to it.
   const strictTransportDays = options['svc.tls.cert-file'] === undefined ? undefined : options['svc.http.hsts-days'];
@@ -15,6 +16,7 @@ export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { s
     slowRequestMs: options['svc.log.slow-request'],
     ...(strictTransportDays === undefined ? {} : { strictTransportDays }),
     allowedOrigins: options['svc.http.cors.allowed-origins'],
+    proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
     limits: {
       connections: options['svc.http.max-connections'],
       connectionsPerAddress: options['svc.http.max-connections-per-address'],
@@ -33,6 +35,12 @@ export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { s
       maxWaitMs: options['svc.http.max-wait'],
       ...limit('watches', options['svc.http.max-watches']),
       ...limit('watchesPerUser', options['svc.http.max-watches-per-user']),
+      ...limit('wrongCredentialsPerMinute', options['svc.http.max-wrong-credentials']),
+      senders: {
+        ...limit('total', options['svc.http.max-senders']),
+        ...limit('perAddress', options['svc.http.max-senders-per-address']),
+        ...limit('minRate', options['svc.http.min-body-rate']),
+      },
     },
   };
 }

@@ -33,9 +33,9 @@ export interface ListenParts {
 export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
   showProcess(metrics, 'access-server');
   if (certificate !== undefined) showCertificate(metrics, certificate);
-  const { limits, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
+  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
+  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, proxies, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });

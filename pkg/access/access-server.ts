@@ -10,7 +10,6 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
-  ServiceUrl,
   showConnections,
   withLogging,
   withMetrics,
@@ -18,20 +17,23 @@ import {
   withSecurityHeaders,
   withStrictTransport,
   withTimeout,
+  type EndpointGroup,
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
   type ListenOptions,
   type MaxInFlight,
+  type ServiceUrl,
   type TrustedProxies,
 } from '#pkg/http/index';
 import { admit } from './http/admit.ts';
 import { challengesOf } from './http/authenticate.ts';
-import { newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
+import { isAccessError, newNotAuthenticated, newPermissionDenied } from './http/access-error.ts';
 import { AccessRequest } from './http/access-request.ts';
+import { credentialKeyOf } from './http/credential-key.ts';
 import type { Credential } from './http/credential.ts';
 import { metricsCredentials, type MetricsTokens } from './http/metrics-credentials.ts';
-import { operationHandler } from './http/operation-handler.ts';
+import { operationHandler, type OperationHandler } from './http/operation-handler.ts';
 import { OperationTable } from './http/operation-table.ts';
 import type { Operation } from './http/operation.ts';
 import { withAccessErrors } from './http/with-access-errors.ts';
@@ -41,6 +43,8 @@ import type { Principals } from './principals/principals.ts';
 import type { Throttle } from './throttle/throttle.ts';
 
 export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
+  /** Who is believed about its clients' addresses and names. */
+  proxies: TrustedProxies;
   svcVersion: string;
   log: Logger;
   metrics: MetricsRegistry;
@@ -48,7 +52,7 @@ export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   /** 0 takes a free one. */
   port: number;
   /** Requests under way at a time, and how long one more waits; probes are not held. Default: no limit. */
-  maxInFlight?: Pick<MaxInFlight, 'total' | 'maxWaitMs'>;
+  maxInFlight?: Pick<MaxInFlight, 'total' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -66,7 +70,6 @@ export interface AccessParts {
   /** Of the API and of the pages. */
   operations: readonly Operation[];
   throttle: Throttle;
-  proxies: TrustedProxies;
   /** By which addresses clients know it. Default: what they send, and trusted proxies. */
   url?: ServiceUrl;
   /** Pages elsewhere that may act for their visitor. Default: none. */
@@ -84,13 +87,13 @@ export class AccessServer {
 
   constructor(options: AccessServerOptions) {
     this.#options = options;
-    const { svcVersion, log, metrics, limits } = options;
+    const { svcVersion, log, metrics, limits, proxies } = options;
     const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
     const probes = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }) });
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }) });
     showConnections(metrics, () => this.#server.connections);
   }
 
@@ -105,24 +108,25 @@ export class AccessServer {
     return this.#server.listen(at);
   }
 
-  serve({ credentials, metricsTokens, principals, operations, throttle, proxies, url = new ServiceUrl(proxies), allowedOrigins = new Set(), readyz }: AccessParts): void {
-    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = this.#options;
-    const inFlight = new InFlightLimits({ ...maxInFlight, exemption: ({ path }) => (findEndpointGroup(health, path)?.isOpen === true ? 'everything' : undefined), throwsRefusals: true });
+  serve({ credentials, metricsTokens, principals, operations, throttle, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
+    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
     const healthHandler = expressHandler(health);
+    const inFlight = new InFlightLimits({ ...maxInFlight, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
-    const administratorsOnly: Handler = async (context) => {
-      const caller = await admit(new AccessRequest(context, proxies, url), { throttle, credentials: forMetrics, principals });
+    const operate = operationHandler(new OperationTable(operations), allowedOrigins);
+    const administratorsOnly: OperationHandler = async ({ context }, caller) => {
       if (caller === undefined) throw newNotAuthenticated();
       if (!isAdministrator(caller)) throw newPermissionDenied();
       await healthHandler(context);
     };
-    const operationsHandler = operationHandler({ operations: new OperationTable(operations), throttle, proxies, url, allowedOrigins, credentials, principals });
-    const dispatch: Handler = (context) => {
+    const dispatch: Handler = async (context) => {
       const group = findEndpointGroup(health, context.info.path);
-      if (group === undefined) return operationsHandler(context);
-      return group.isOpen === true ? healthHandler(context) : administratorsOnly(context);
+      if (group?.isOpen === true) return healthHandler(context);
+      const request = new AccessRequest(context, proxies, url);
+      const caller = await admit(request, { throttle, principals, credentials: group === undefined ? credentials : forMetrics });
+      await inFlight.afterAuthentication(() => (group === undefined ? operate : administratorsOnly)(request, caller))(context);
     };
     this.#handler = chain(
       [
@@ -147,4 +151,18 @@ export class AccessServer {
     this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.#server.close({ drainTimeoutMs }));
     return this.#stopping;
   }
+}
+
+/** Health looks at no credential; metrics say why everything else is refused. */
+function exemptionOf(health: readonly EndpointGroup[]): NonNullable<MaxInFlight['exemption']> {
+  return ({ path }) => {
+    const group = findEndpointGroup(health, path);
+    if (group === undefined) return undefined;
+    return group.isOpen === true ? 'everything' : 'metrics';
+  };
+}
+
+/** Too many wrong credentials are 429 instead. */
+function isUnauthorized(error: unknown): boolean {
+  return isAccessError(error) && (error.status === 401 || error.status === 429);
 }

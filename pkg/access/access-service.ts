@@ -133,7 +133,6 @@ export class AccessService {
         ...pageOperations({ database, audit, login, sessions, profile: new OwnProfile(profileParts), accessKeys, personalTokens: this.#personalTokens }),
       ],
       throttle: new SharedThrottle({ database, log, anonymous: settings.throttle.anonymous, user: settings.throttle.user }),
-      proxies,
       url: new ServiceUrl(proxies, settings.publicUrl),
       allowedOrigins: new Set(settings.allowedOrigins),
       readyz: [this.databaseCheck],

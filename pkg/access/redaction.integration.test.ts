@@ -59,7 +59,7 @@ beforeAll(async () => {
     settings: { tokenTtlMs: 60_000, sessionIdleMs: 60_000, loginIpLimit: 100, signatureSkewMs: 300_000, signatureRequiresDigest: false, throttle: { anonymous: 10_000, user: 10_000 }, auditRetentionDays: 180, publicUrl: undefined, allowedOrigins: [] },
     platform: { namespaces: { ensure: async () => {}, remove: async () => 'removed' }, roles: { hasRole: () => true, rolesOf: () => ['view'] }, isSubject: () => false },
   });
-  accessServer = new AccessServer({ svcVersion: 'test', log, metrics: new Registry(), host: '127.0.0.1', port: 0 });
+  accessServer = new AccessServer({ svcVersion: 'test', log, metrics: new Registry(), host: '127.0.0.1', port: 0, proxies });
   const { port } = await accessServer.listen();
   accessServer.serve(service.parts);
   const authentication = withAuthentication(service.platformAuthenticator({ basic: true, publicUrl: undefined }));

@@ -22,6 +22,7 @@ import {
   withStatus,
   withStrictTransport,
   withTimeout,
+  type CredentialReader,
   type EndpointGroup,
   type Exemption,
   type Handler,
@@ -59,6 +60,8 @@ export interface ApiParts {
   store: Pick<Store, 'ping'>;
   /** Of all kinds of credentials, as one: the last of a union refuses what none knows. */
   authenticator: RequestAuthenticator;
+  /** What tells the credentials from each other that it takes. Default: the Authorization header does. */
+  credentialOf?: CredentialReader;
   authorizer: Authorizer;
   /** Answers SubjectAccessReviews, TokenReviews and their like. Default: there are none. */
   reviews?: Omit<ReviewParts, 'authorizer'>;
@@ -70,12 +73,12 @@ export interface ApiParts {
   handlers?: Partial<HandlerOptions>;
 }
 
-export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits'> {
+export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
   host: string;
   /** 0 takes a free one. */
   port: number;
   /** Requests and watches under way; a limit left out is no limit. */
-  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer'>;
+  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -88,12 +91,13 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits'> {
 
 /** Asked by who would end the process if they went unanswered. */
 const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
-/** What works when everything else is refused: that the process lives is asked by who would end it, and metrics by who wants to see why. */
+/** What works when everything else is refused: that the process lives is asked by who would end it, its version by who is about to ask more, and metrics by who wants to see why. */
 const exemptions: ReadonlyMap<string, Exemption> = new Map([
   ['/livez', 'everything'],
   ['/readyz', 'probes'],
   ['/healthz', 'probes'],
   ['/metrics', 'metrics'],
+  ['/version', 'open'],
 ]);
 
 /**
@@ -111,12 +115,13 @@ export class ApiServer {
     this.options = options;
     this.handler = startingHandler(options);
     showConnections(options.metrics, () => this.server.connections);
-    const { limits } = options.http;
+    const { limits, proxies } = options.http;
     this.server = new HttpServer({
       handler: (context) => this.handler(context),
       log: options.log,
       isProbe: (path) => probes.has(path),
       ...(limits === undefined ? {} : { limits }),
+      ...(proxies === undefined ? {} : { proxies }),
     });
   }
 
@@ -136,8 +141,8 @@ export class ApiServer {
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
     const { http, log, metrics } = this.options;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
-    const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'everything' : undefined);
-    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer });
+    const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'open' : undefined);
+    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer, ...(parts.credentialOf === undefined ? {} : { credentialOf: parts.credentialOf }) });
     this.observer = observer;
     this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
@@ -178,7 +183,7 @@ function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLim
       limits.beforeAuthentication,
       withAuthentication(authenticator, open),
       withImpersonation(authorizer),
-      limits.perUser,
+      limits.afterAuthentication,
       withAuthorization(authorizer, open),
     ],
     dispatch(groups, generatedApi(options)),

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 
 /** Who is believed when it says for whom it asks: proxies, by address or range (`10.0.0.0/8`). */
 export class TrustedProxies {
@@ -14,8 +14,8 @@ export class TrustedProxies {
 
   /** The client's address: that of the connection, or, behind trusted proxies, the last of X-Forwarded-For that none of them has. IPv4 within IPv6 is IPv4. */
   addressOf(request: IncomingMessage): string {
-    const peer = plain(request.socket.remoteAddress ?? '');
-    if (!this.#trusts(peer)) return peer;
+    const peer = peerAddress(request.socket);
+    if (!this.trusts(peer)) return peer;
     let client = peer;
     const hops = forwarded(request, 'x-forwarded-for');
     for (let i = hops.length - 1; i >= 0; i -= 1) {
@@ -23,14 +23,14 @@ export class TrustedProxies {
       // What is beyond something that is no address cannot be believed.
       if (isIP(hop) === 0) break;
       client = hop;
-      if (!this.#trusts(hop)) break;
+      if (!this.trusts(hop)) break;
     }
     return client;
   }
 
   /** `https://access.example.com`, as the client sees this server; behind a trusted proxy as X-Forwarded-Proto and X-Forwarded-Host say. */
   originOf(request: IncomingMessage): string {
-    const isForwarded = this.#trusts(plain(request.socket.remoteAddress ?? ''));
+    const isForwarded = this.trusts(peerAddress(request.socket));
     const isTls = (request.socket as { encrypted?: boolean }).encrypted === true;
     const scheme = isForwarded ? forwarded(request, 'x-forwarded-proto').at(-1)?.toLowerCase() : undefined;
     const host = isForwarded ? forwarded(request, 'x-forwarded-host').at(-1) : undefined;
@@ -38,7 +38,8 @@ export class TrustedProxies {
     return URL.canParse(origin) ? new URL(origin).origin : 'http://localhost';
   }
 
-  #trusts(address: string): boolean {
+  /** Is it a proxy's that is believed? */
+  trusts(address: string): boolean {
     return !this.#isEmpty && isIP(address) !== 0 && this.#list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
   }
 }
@@ -66,6 +67,11 @@ function forwarded(request: IncomingMessage, name: 'x-forwarded-for' | 'x-forwar
   const text = Array.isArray(value) ? value.join(',') : (value ?? '');
   // The last are those that proxies wrote: whoever wrote more than these in front pushes none of them out.
   return text.split(',').slice(-256).map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Of the other end of a connection; IPv4 within IPv6 is IPv4. */
+export function peerAddress(socket: Pick<Socket, 'remoteAddress'>): string {
+  return plain(socket.remoteAddress ?? '');
 }
 
 /** Without brackets, port and zone; IPv4 within IPv6 as IPv4. */

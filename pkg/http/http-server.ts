@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
+import { TrustedProxies } from './client-address.ts';
 import { ConnectionLimits, reservedConnections, type ConnectionLimitsOptions } from './connection-limits.ts';
 import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
@@ -30,6 +31,8 @@ export interface HttpServerOptions {
   handler: Handler;
   log: Logger;
   limits?: Partial<HttpServerLimits>;
+  /** Who is believed about its clients' addresses. Default: nobody. */
+  proxies?: TrustedProxies;
   /** What a connection beyond the limit may still ask, by its path. Default: nothing. */
   isProbe?: (path: string) => boolean;
 }
@@ -76,6 +79,7 @@ export class HttpServer {
   private readonly options: ServerOptions;
   private readonly servers: Server[] = [];
   private readonly isProbe: (path: string) => boolean;
+  private readonly proxies: TrustedProxies;
   private readonly admitted: ConnectionLimits;
   private readonly drain = new AbortController();
   /** From the first byte of a request until its handler has settled and its response is closed. */
@@ -93,11 +97,12 @@ export class HttpServer {
   private isParting = false;
   private closing: Promise<void> | undefined;
 
-  constructor({ handler, log, limits, isProbe = () => false }: HttpServerOptions) {
+  constructor({ handler, log, limits, proxies = new TrustedProxies([]), isProbe = () => false }: HttpServerOptions) {
     this.handler = handler;
     this.log = log;
     this.limits = { ...defaultLimits, ...limits };
     this.isProbe = isProbe;
+    this.proxies = proxies;
     this.admitted = new ConnectionLimits(this.limits);
     setMaxListeners(0, this.drain.signal);
     this.options = {
@@ -314,7 +319,7 @@ export class HttpServer {
   private async serve({ request, response, pipeline, refusal }: { request: IncomingMessage; response: ServerResponse; pipeline: Pipeline; refusal: StatusError | undefined }): Promise<void> {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
-    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, refusal: refused });
+    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, proxies: this.proxies, refusal: refused });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;

@@ -1,5 +1,5 @@
 import { newBadRequest, newRequestEntityTooLarge, newUnsupportedMediaType, StatusError } from '#pkg/apimachinery/index';
-import type { RequestContext } from './request-context.ts';
+import type { RequestContext, Sender } from './request-context.ts';
 
 export interface ReadBodyOptions {
   /** In bytes; default 3 MiB. */
@@ -12,8 +12,8 @@ export interface ReadBodyOptions {
  * The whole body of a request, as raw bytes.
  *
  * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server closes the connection after the answer);
- * 415 for a compressed body: none of the clients sends one, and a small one may unpack to gigabytes; 408 where it does not arrive in time;
- * the signal's reason where the client went away. To be called once a request.
+ * 415 for a compressed body: none of the clients sends one, and a small one may unpack to gigabytes; 408 where it does not arrive in time,
+ * or too slowly; 429 where too many are on their way; the signal's reason where the client went away. To be called once a request.
  */
 export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
   const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
@@ -26,8 +26,11 @@ export async function readBody(context: RequestContext, options: ReadBodyOptions
   if (request.readableEnded || request.readableAborted) throw newBadRequest('the body was already read');
   // A small body mostly comes with its head: nothing to wait for, and no need of a timer and listeners.
   if (request.complete && request.readableLength <= limit) return (request.read() as Buffer | null) ?? Buffer.alloc(0);
-  sendContinue(context);
-  return await collect(context, limit, timeoutMs);
+  const arrive = (sender?: Sender): Promise<Buffer> => {
+    sendContinue(context);
+    return collect(context, { limit, timeoutMs, sender });
+  };
+  return await (context.bodyTurn === undefined ? arrive() : context.bodyTurn.whileBodyArrives(arrive));
 }
 
 /** Tells a client that waits with `Expect: 100-continue` to send its body; to be called before the body is read. */
@@ -45,7 +48,7 @@ export function newBodyTimeout(timeoutMs: number): StatusError {
   return new StatusError(408, 'BadRequest', `the body of the request did not arrive within ${timeoutMs / 1000} s`);
 }
 
-function collect(context: RequestContext, limit: number, timeoutMs: number): Promise<Buffer> {
+function collect(context: RequestContext, { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined }): Promise<Buffer> {
   const { request, signal } = context;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -60,6 +63,7 @@ function collect(context: RequestContext, limit: number, timeoutMs: number): Pro
     };
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
+      sender?.received(chunk.length);
       if (size > limit) return settle(tooLarge(limit));
       chunks.push(chunk);
     };
@@ -69,6 +73,7 @@ function collect(context: RequestContext, limit: number, timeoutMs: number): Pro
     const timer = setTimeout(() => settle(newBodyTimeout(timeoutMs)), timeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError);
     signal.addEventListener('abort', onAbort, { once: true });
+    if (sender !== undefined) sender.onCut = settle;
     if (signal.aborted) onAbort();
   });
 }

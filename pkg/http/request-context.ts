@@ -10,6 +10,8 @@ export interface RequestContext {
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The client's, behind trusted proxies too; IPv4 within IPv6 is IPv4. */
+  readonly clientAddress: string;
   readonly query: URLSearchParams;
   readonly info: RequestInfo;
   /** Set where the request cannot be served whatever it asks (a malformed path, a header sent twice): `withStatus` throws it before anything else runs. */
@@ -26,6 +28,8 @@ export interface RequestContext {
   route: string | undefined;
   /** How long the request waited for others to end. Milliseconds. */
   waitedMs: number;
+  /** What limits requests under way, for who waits for a body; undefined where nothing does. */
+  bodyTurn: BodyTurn | undefined;
   /** Texts of the `Warning: 299` headers that the answer will carry. */
   readonly warnings: string[];
   /** Aborted when the client is gone, the request timed out, or the server's drain is over. */
@@ -34,6 +38,19 @@ export interface RequestContext {
   readonly draining: AbortSignal;
   /** Makes `signal` abort with this reason; the first reason stays. */
   abort(reason: Error): void;
+}
+
+/** A body that is waited for: what its request holds is free for others meanwhile. */
+export interface BodyTurn {
+  /** What `arrive` comes to, when the request may go on. Throws StatusError 429 where too many bodies are on their way, and where the request finds no place again. */
+  whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T>;
+}
+
+/** Who sends a body. */
+export interface Sender {
+  received(bytes: number): void;
+  /** Called at most once, when the body is not to be waited for any longer. */
+  onCut: (reason: StatusError) => void;
 }
 
 /** Answers the request, or throws a StatusError, which `withStatus` turns into the answer. */

@@ -3,10 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
+import type { TrustedProxies } from './client-address.ts';
 import { checkRequest, type RequestLimits } from './check-request.ts';
 import { originForm } from './origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
-import type { RequestContext } from './request-context.ts';
+import type { BodyTurn, RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 import { traceIdOf } from './trace-parent.ts';
 import { parseQuery } from './url-encoded.ts';
@@ -27,16 +28,20 @@ export class ServerRequestContext implements RequestContext {
   readonly traceId: string | undefined;
   route: string | undefined;
   waitedMs = 0;
+  bodyTurn: BodyTurn | undefined;
   readonly draining: AbortSignal;
   private readonly serverLog: Logger;
+  private readonly proxies: TrustedProxies;
+  private address: string | undefined;
   private requestLog: Logger | undefined;
   private controller: AbortController | undefined;
   private abortReason: Error | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: { log: Logger; draining: AbortSignal; limits: RequestLimits; refusal?: StatusError | undefined }) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: { log: Logger; draining: AbortSignal; limits: RequestLimits; proxies: TrustedProxies; refusal?: StatusError | undefined }) {
     this.request = request;
     this.response = response;
     this.serverLog = options.log;
+    this.proxies = options.proxies;
     this.draining = options.draining;
     const sentId = request.headers['x-request-id'];
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
@@ -61,6 +66,11 @@ export class ServerRequestContext implements RequestContext {
     this.query = query;
     this.info = info ?? unparsedRequestInfo(method, path.slice(0, 256));
     this.rejection = rejection;
+  }
+
+  get clientAddress(): string {
+    this.address ??= this.proxies.addressOf(this.request);
+    return this.address;
   }
 
   get log(): Logger {

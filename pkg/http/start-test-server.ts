@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pino, type Logger } from 'pino';
+import { TrustedProxies } from './client-address.ts';
 import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { chain } from './filters/chain.ts';
 import { withRequestId } from './filters/with-request-id.ts';
@@ -26,11 +27,11 @@ export interface TestServer {
 }
 
 /** A server on a free port, with request ids, `withStatus` and the given filters around the handler. */
-export async function startTestServer(handler: Handler, options: { filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]); limits?: Partial<HttpServerLimits>; isProbe?: (path: string) => boolean } = {}): Promise<TestServer> {
+export async function startTestServer(handler: Handler, options: { filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]); limits?: Partial<HttpServerLimits>; proxies?: TrustedProxies; isProbe?: (path: string) => boolean } = {}): Promise<TestServer> {
   const logs: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) });
-  const { filters = [], limits = {}, isProbe = () => false } = options;
-  const server = new HttpServer({ handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler), log, limits, isProbe });
+  const { filters = [], limits = {}, proxies = new TrustedProxies([]), isProbe = () => false } = options;
+  const server = new HttpServer({ handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler), log, limits, proxies, isProbe });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const open = (): Promise<Socket> =>
     new Promise((resolve, reject) => {

@@ -69,6 +69,10 @@ export const optionTable = {
   'svc.http.max-wait': { type: duration({ min: '0s', max: '1m' }), default: '1s', doc: 'Time a request above these limits waits for others to end; then 429.' },
   'svc.http.max-watches': { type: integer({ min: 0, max: 1_000_000 }), default: '8000', doc: 'Watches; 0 is no limit.' },
   'svc.http.max-watches-per-user': { type: integer({ min: 0, max: 1_000_000 }), default: '2000', doc: 'Watches of one user; 0 is no limit.' },
+  'svc.http.max-wrong-credentials': { type: integer({ min: 0, max: 1_000_000_000 }), default: '2048', doc: 'Wrong credentials of one address in a minute; beyond them its credentials that were not good before are 429 without a look-up; 0 is no limit.' },
+  'svc.http.max-senders': { type: integer({ min: 0, max: 1_000_000 }), default: '1024', doc: 'Bodies of requests on their way at a time, half of them of clients without a known credential; 0 is no limit.' },
+  'svc.http.max-senders-per-address': { type: integer({ min: 0, max: 1_000_000 }), default: '16', doc: 'Of them, of one address without a known credential; 0 is no limit.' },
+  'svc.http.min-body-rate': { type: size({ min: '0B', max: '1GiB' }), default: '512B', doc: 'What a body brings in a second at least, after its first 5 s; slower ones are 408. 0B is no limit.' },
   'svc.log.level': { type: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', doc: 'Least important line that is logged.' },
   'svc.log.slow-request': { type: duration({ max: '1h' }), default: '1s', doc: 'From here on a request is logged as slow, as a warning.' },
 } as const satisfies Record<string, Option<unknown>>;

@@ -105,15 +105,14 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   await migrate(database, 'access', accessMigrations);
   const access = new AccessDatabase(database);
   const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
-  const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
-  const { port } = await server.listen();
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
+  const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
+  const { port } = await server.listen();
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],
     principals: parts.principals,
     operations: await options.operations(parts),
     throttle: options.throttle?.(parts) ?? { take: () => Promise.resolve(undefined) },
-    proxies,
     url: new ServiceUrl(proxies, options.publicUrl),
     allowedOrigins: new Set(options.allowedOrigins),
     readyz: [],

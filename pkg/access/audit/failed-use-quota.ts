@@ -1,4 +1,4 @@
-import { networkOf } from '../throttle/network-of.ts';
+import { networkOf } from '#pkg/http/index';
 
 const windowMs = 60_000;
 

@@ -27,7 +27,7 @@ export class AccessRequest {
   constructor(context: RequestContext, proxies: TrustedProxies, url = new ServiceUrl(proxies)) {
     this.context = context;
     this.target = context.request.url ?? '';
-    this.address = proxies.addressOf(context.request);
+    this.address = context.clientAddress;
     this.origin = url.originOf(context.request);
     this.baseUrl = url.baseOf(context.request);
     this.url = url;

@@ -1,29 +1,22 @@
-import { answerPageFile, send, sendStream, type Handler, type ServiceUrl, type TrustedProxies } from '#pkg/http/index';
+import { answerPageFile, send, sendStream, type RequestContext } from '#pkg/http/index';
 import { newCsrfFailed, newForeignOrigin, newNotAuthenticated } from './access-error.ts';
-import { AccessRequest } from './access-request.ts';
-import { admit, type AdmissionParts } from './admit.ts';
+import type { AccessRequest } from './access-request.ts';
 import type { Answer, Operation } from './operation.ts';
 import type { OperationTable } from './operation-table.ts';
 import { isFromElsewhere } from './same-site.ts';
 import type { Caller } from '../principals/caller.ts';
 
-export interface OperationHandlerOptions extends AdmissionParts {
-  operations: OperationTable;
-  proxies: TrustedProxies;
-  url: ServiceUrl;
-  /** Pages elsewhere that may act for their visitor. */
-  allowedOrigins: ReadonlySet<string>;
-}
+/** Answers a request of a caller, or of nobody who is known. */
+export type OperationHandler = (request: AccessRequest, caller: Caller | undefined) => Promise<void>;
 
 /** Nobody has said who they are yet. */
 const openBodyLimit = 64 * 1024;
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** From a request to its answer: who asks, how often, what they ask, and that a browser's page was meant to ask it. */
-export function operationHandler({ operations, proxies, url, allowedOrigins, ...admission }: OperationHandlerOptions): Handler {
-  return async (context) => {
-    const request = new AccessRequest(context, proxies, url);
-    const caller = await admit(request, admission);
+/** From who asks to the answer: what they ask, and that a browser's page was meant to ask it. `allowedOrigins`: pages elsewhere that may act for their visitor. */
+export function operationHandler(operations: OperationTable, allowedOrigins: ReadonlySet<string>): OperationHandler {
+  return async (request, caller) => {
+    const { context } = request;
     const { operation, params } = operations.find(request.method, context.info.path);
     context.route = operation.path;
     const answer = await run(operation, { request, params, query: context.query, caller }, allowedOrigins);
@@ -62,7 +55,7 @@ async function checkCsrfToken(request: AccessRequest, { session }: Caller): Prom
   if (typeof field !== 'string' || !session!.isCsrfToken(field)) throw newCsrfFailed();
 }
 
-async function sendAnswer(context: Parameters<Handler>[0], { status, contentType = 'application/json', body = '', stream, file, headers }: Answer): Promise<void> {
+async function sendAnswer(context: RequestContext, { status, contentType = 'application/json', body = '', stream, file, headers }: Answer): Promise<void> {
   if (file !== undefined) return answerPageFile(context, file);
   // What is answered depends on who asks, and holds people's data.
   context.response.setHeader('Cache-Control', 'no-store');

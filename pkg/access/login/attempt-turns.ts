@@ -1,4 +1,4 @@
-import { networkOf } from '../throttle/network-of.ts';
+import { networkOf } from '#pkg/http/index';
 import { TooManyPasswordsError } from '../passwords/turn-queue.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AccessDatabase } from '../access-database.ts';
-import { networkOf } from '../throttle/network-of.ts';
+import { networkOf } from '#pkg/http/index';
 
 export interface FailureLimit {
   /** So many failures lock. */

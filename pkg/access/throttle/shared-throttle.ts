@@ -1,6 +1,6 @@
 import type { Log } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
-import { networkOf } from './network-of.ts';
+import { networkOf } from '#pkg/http/index';
 import type { Throttle } from './throttle.ts';
 
 export interface SharedThrottleOptions {

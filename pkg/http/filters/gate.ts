@@ -36,6 +36,8 @@ export class Gate {
   /** From `first` on in the order of `since`; who left stays in it, settled, until its turn. */
   private queue: Waiting[] = [];
   private first = 0;
+  /** Who was in before, in the order of their return. */
+  private returning: Waiting[] = [];
   private timer: NodeJS.Timeout | undefined;
   private expiresAt = Infinity;
 
@@ -66,6 +68,40 @@ export class Gate {
     }
     const { maxWaitMs, maxWaiting } = this.options;
     if (waitedMs >= maxWaitMs || this.outside >= maxWaiting || isAnswered(response)) return false;
+    return this.waitAs((one) => {
+      this.insert(one);
+      this.arm(one.since + maxWaitMs);
+    }, response, waitedMs);
+  }
+
+  /** The same for who was in, left and comes back: before all others, and with the whole time to wait. */
+  reenter(response: ServerResponse): boolean | Promise<boolean> {
+    if (!this.isFull) return this.enter(response);
+    if (isAnswered(response)) return false;
+    return this.waitAs((one) => {
+      this.returning.push(one);
+      setTimeout(() => one.settle(false), this.options.maxWaitMs).unref();
+    }, response, 0);
+  }
+
+  leave(): void {
+    this.inside -= 1;
+    while (this.returning.length > 0 && !this.isFull) this.admit(this.returning.shift()!);
+    for (let next = this.oldest(); next !== undefined && !this.isFull; next = this.oldest()) {
+      if (performance.now() - next.since > standingQueueMs) next = this.queue.pop()!;
+      else this.first += 1;
+      this.admit(next);
+    }
+  }
+
+  private admit(one: Waiting): void {
+    if (one.isSettled) return;
+    const isIn = !isAnswered(one.response);
+    if (isIn) this.inside += 1;
+    one.settle(isIn);
+  }
+
+  private waitAs(queue: (one: Waiting) => void, response: ServerResponse, waitedMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const onClose = (): void => one.settle(false);
       const one: Waiting = {
@@ -82,21 +118,8 @@ export class Gate {
       };
       response.once('close', onClose);
       this.outside += 1;
-      this.insert(one);
-      this.arm(one.since + maxWaitMs);
+      queue(one);
     });
-  }
-
-  leave(): void {
-    this.inside -= 1;
-    for (let next = this.oldest(); next !== undefined && !this.isFull; next = this.oldest()) {
-      if (performance.now() - next.since > standingQueueMs) next = this.queue.pop()!;
-      else this.first += 1;
-      if (next.isSettled) continue;
-      const isIn = !isAnswered(next.response);
-      if (isIn) this.inside += 1;
-      next.settle(isIn);
-    }
   }
 
   /** Hardly ever far from the end: only who has waited elsewhere goes before others. */

@@ -4,7 +4,8 @@ import { readBody } from '../read-body.ts';
 import type { Filter, RequestContext } from '../request-context.ts';
 import { sendJson } from '../respond.ts';
 import { gate, startTestServer, type TestServer } from '../start-test-server.ts';
-import { InFlightLimits, type MaxInFlight, type RefusedBy } from './in-flight-limits.ts';
+import { InFlightLimits, type MaxInFlight } from './in-flight-limits.ts';
+import type { RefusedBy } from './refusal.ts';
 import { withAuthentication } from './with-authentication.ts';
 import { withRequestId } from './with-request-id.ts';
 import { withStatus } from './with-status.ts';
@@ -54,7 +55,7 @@ async function start(options: MaxInFlight, { timeoutMs = 30_000 }: { timeoutMs?:
     }
     await sendJson(context, 200, `{"waited":${context.waitedMs > 0}}`);
   };
-  const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs }), limits.beforeAuthentication, withUser, limits.perUser] });
+  const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs }), limits.beforeAuthentication, withUser, limits.afterAuthentication] });
   started.push(server);
   const arrived = async (wanted: number): Promise<void> => {
     while (arrivals.count < wanted) {
@@ -74,15 +75,16 @@ describe('429 for too many', () => {
     ['watches of one user', { watchesPerUser: 1 }, `${posts}?watch=1`, 'user_watches'],
   ])('%s, and room again afterwards', async (_reason, limits, path, by) => {
     const { server, refused, arrived, finish } = await start({ ...limits, maxWaitMs: 5 });
-    const held = server.send({ path });
+    const headers = { 'x-user': 'u' };
+    const held = server.send({ path, headers });
     await arrived(1);
-    const second = await server.send({ path });
+    const second = await server.send({ path, headers });
     expect([second.status, second.headers['retry-after'], refused]).toEqual([429, '1', [by]]);
     expect(JSON.parse(second.body.toString())).toMatchObject({ kind: 'Status', reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } });
     expect((await server.send({ path: '/livez' })).status).toBe(200);
     finish();
     expect((await held).status).toBe(200);
-    expect((await server.send({ path })).status).toBe(200);
+    expect((await server.send({ path, headers })).status).toBe(200);
   });
 });
 
@@ -142,7 +144,7 @@ test('a watch is a request until its stream has begun, and then only a watch', a
 test('a watch that is not authenticated leaves its places', async () => {
   const limits = new InFlightLimits({ total: 1, perUser: 1, watches: 1, maxWaitMs: 5 });
   const server = await startTestServer((context) => sendJson(context, 200, '{}'), {
-    filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, withAuthentication({ authenticateRequest: () => Promise.resolve(undefined) }), limits.perUser],
+    filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, withAuthentication({ authenticateRequest: () => Promise.resolve(undefined) }), limits.afterAuthentication],
   });
   started.push(server);
   for (let i = 0; i < 3; i += 1) expect((await server.send({ path: stream, headers: { authorization: `Bearer ${i}` } })).status).toBe(401);
@@ -161,7 +163,7 @@ test('probes and metrics have places of their own each, and one probe needs none
 });
 
 test('invented credentials share the places of their address, and one that was good a moment ago has its own', async () => {
-  const { server, refused, arrived, finish } = await start({ total: 100, perUser: 90, maxWaitMs: 5 });
+  const { server, refused, arrived, finish } = await start({ total: 200, perUser: 90, maxWaitMs: 5 });
   const good = { authorization: 'Bearer good', 'x-user': 'u' };
   await server.send({ path: '/apis', headers: good });
   const invented = Array.from({ length: 32 }, (_, i) => server.send({ path: posts, headers: { authorization: `Bearer ${i}` } }));
@@ -243,7 +245,7 @@ describe('a connection cut at any stage leaves no place taken', () => {
       }
       await sendJson(context, 200, '{}');
     };
-    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, slowLookup, withUser, limits.perUser] });
+    const server = await startTestServer(handler, { filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, slowLookup, withUser, limits.afterAuthentication] });
     started.push(server);
     const held = holds ? server.send({ path: `${posts}/held` }) : undefined;
     if (holds) await begun.opened;

@@ -1,33 +1,49 @@
 import type { ServerResponse } from 'node:http';
-import { newTooManyRequests, type StatusError } from '#pkg/apimachinery/index';
+import { isStatusError, type StatusError } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
+import { authorizationKey, type CredentialKey, type CredentialReader } from '../credential-key.ts';
+import { networkOf } from '../network-of.ts';
 import type { Filter, Handler, RequestContext } from '../request-context.ts';
 import type { RequestInfo } from '../request-info.ts';
 import { isAnswered, sendJson } from '../respond.ts';
 import { Gate } from './gate.ts';
+import { HeldPlaces, type Place, type PlacesOwner } from './held-places.ts';
+import { KeyedGates } from './keyed-gates.ts';
+import { refusals, type RefusedBy } from './refusal.ts';
+import { Senders, type SendersOptions } from './senders.ts';
 import { UserCounter } from './user-counter.ts';
 import { VerifiedCredentials } from './verified-credentials.ts';
+import { WrongCredentials } from './wrong-credentials.ts';
 
-/** A limit left out is no limit. */
+/** A limit left out is no limit; where both `total` and `perUser` are, strangers have none either. */
 export interface MaxInFlight {
-  /** Requests under way at a time, watches only until their stream has begun. */
+  /** Requests under way at a time, watches only until their stream has begun; of strangers a quarter of it. */
   total?: number;
   perUser?: number;
   watches?: number;
   watchesPerUser?: number;
   /** How long a request above `total` or `perUser` may wait for another to end. Milliseconds, default 1000; 0 refuses at once. */
   maxWaitMs?: number;
+  /** Of one network; beyond it no credential is looked up that was not good before. */
+  wrongCredentialsPerMinute?: number;
+  /** Bodies that have not arrived yet. */
+  senders?: Omit<SendersOptions, 'observer'>;
   /** Which requests the limits above do not hold for, so that they work when nothing else does. Default: for all they do. */
   exemption?: (info: RequestInfo) => Exemption | undefined;
+  /** What tells the credential of a request from others. Default: its Authorization header. */
+  credentialOf?: CredentialReader;
+  /** Does an error of authentication say that the credential is wrong? Default: a StatusError 401 does. */
+  isUnauthorized?: (error: unknown) => boolean;
   /** Throws what is refused, for whoever answers in words of their own, instead of answering it at once. */
   throwsRefusals?: boolean;
   observer?: InFlightObserver;
 }
 
-/** From everything, or to places of their own: a name for those who share them. */
-export type Exemption = 'everything' | 'probes' | 'metrics';
-
-export type RefusedBy = 'total' | 'user' | 'address' | 'watches' | 'user_watches' | 'probes' | 'metrics';
+/**
+ * From everything; or to places of their own, a name for those who share them; or, once a credential is looked up where one was sent, from the rest (`open`).
+ * For who looks at no credential the first two are, and `open` and `metrics` for who does.
+ */
+export type Exemption = 'everything' | 'probes' | 'metrics' | 'open';
 
 /** Hears what the limits do; must not throw. */
 export interface InFlightObserver {
@@ -39,196 +55,248 @@ export interface InFlightObserver {
 
 /** Of requests that have places of their own, under way at a time. */
 const maxExempt = 64;
+/** Of strangers of one network, under way at a time; and as many whose credentials are looked up. */
+const maxOfNetwork = 32;
+/** Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the credentials of those who are known with them. */
+const maxLookups = 64;
 
-/** Of one address, with a credential that was not good a moment ago or with none: enough to look tokens up, too little to hold anybody up by inventing them. */
-const maxUnverified = 32;
-
-// Made once: under overload each costs more than the rest of the answer.
-const tooMany: Readonly<Record<RefusedBy, Refusal>> = {
-  total: newRefusal('too many requests, please try again later'),
-  user: newRefusal('too many requests of one user, please try again later'),
-  address: newRefusal('too many requests of one address, please try again later'),
-  watches: newRefusal('too many watches, please try again later'),
-  user_watches: newRefusal('too many watches of one user, please try again later'),
-  probes: newRefusal('too many health checks, please try again later'),
-  metrics: newRefusal('too many readers of metrics, please try again later'),
-};
-
-interface Refusal {
-  error: StatusError;
-  body: Buffer;
-}
-
-function newRefusal(message: string): Refusal {
-  const error = newTooManyRequests(message);
-  return { error, body: Buffer.from(JSON.stringify(error.toStatus())) };
+/** One request between the two filters. */
+interface Visit {
+  readonly places: HeldPlaces;
+  readonly credential: CredentialKey | undefined;
+  readonly exemption: 'metrics' | 'open' | undefined;
+  /** What its credential is remembered by. */
+  readonly key: string | undefined;
+  /** Its credential was good the last time. */
+  readonly isKnown: boolean;
+  /** It holds the places that it works in, not those of looking up a credential. */
+  isPlaced: boolean;
+  isAuthenticated: boolean;
 }
 
 /**
  * Limits what is under way: 429 with Retry-After where a request has waited too long for others to end, and for a watch too many at once.
  *
- * Two filters, as nobody's user is known before `withAuthentication`. `beforeAuthentication` lets requests of one credential wait for each other, and
- * then for all others: what it refuses has cost next to nothing, and its body was not read. A credential that was not good within the last minute may be invented:
- * those of an address share a few places. `perUser` counts those of all credentials of a user together, and refuses at once. Both stand within
- * `withTimeout`: a request that was answered by a time-out counts until its work has ended. A watch is a request until its stream has begun, then only a watch.
+ * Two filters, as nobody's user is known before authentication. A request whose credential was good the last time takes its places in `beforeAuthentication`, next to
+ * others with that credential and then to all: what is refused there has cost next to nothing. Of anybody else only the credential is looked up first, in a few places of
+ * the client's network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is missing to who is known.
+ * It counts users too, with all of their credentials, and refuses at once.
+ *
+ * No place is held while a body is on its way (`HeldPlaces`, `Senders`). Both filters stand within `withTimeout`: a request that was answered by a time-out counts until
+ * its work has ended. A watch is a request until its stream has begun, then only a watch.
  */
-export class InFlightLimits {
+export class InFlightLimits implements PlacesOwner {
   private readonly options: MaxInFlight;
-  private readonly maxWaitMs: number;
+  private readonly credentialOf: CredentialReader;
   private readonly all: Gate | undefined;
-  private readonly exempt = { probes: new Gate({ limit: maxExempt, maxWaitMs: 0 }), metrics: new Gate({ limit: maxExempt, maxWaitMs: 0 }) };
-  /** By the hash of a verified credential, else by address. */
-  private readonly byOrigin = new Map<string, Gate>();
+  private readonly strangers: Gate | undefined;
+  private readonly lookups: Gate;
+  private readonly exempt: Readonly<Record<'probes' | 'metrics', Gate>>;
+  private readonly byCredential: KeyedGates | undefined;
+  private readonly byNetwork: KeyedGates | undefined;
+  private readonly lookupsByNetwork: KeyedGates;
+  readonly senders: Senders;
   private readonly verified = new VerifiedCredentials();
-  /** Hashes of credentials on their way to be authenticated. */
-  private readonly unverified = new Map<RequestContext, string>();
+  private readonly wrong: WrongCredentials | undefined;
+  private readonly visits = new Map<RequestContext, Visit>();
   private readonly requests: UserCounter;
   private readonly watches: UserCounter;
   private watchCount = 0;
 
   constructor(options: MaxInFlight) {
+    const { total, perUser, maxWaitMs = 1000, wrongCredentialsPerMinute, credentialOf = authorizationKey, observer } = options;
     this.options = options;
-    this.maxWaitMs = options.maxWaitMs ?? 1000;
-    this.requests = new UserCounter(options.perUser);
+    this.credentialOf = credentialOf;
+    this.requests = new UserCounter(perUser);
     this.watches = new UserCounter(options.watchesPerUser);
-    if (options.total !== undefined) this.all = new Gate({ limit: options.total, maxWaitMs: this.maxWaitMs });
+    this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
+    this.exempt = { probes: new Gate({ limit: maxExempt, maxWaitMs: 0 }), metrics: new Gate({ limit: maxExempt, maxWaitMs: 0 }) };
+    this.lookups = new Gate({ limit: maxLookups, maxWaitMs });
+    this.lookupsByNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
+    if (total !== undefined) this.all = new Gate({ limit: total, maxWaitMs });
+    const ofStrangers = Math.max(1, Math.floor((total ?? 0) / 4));
+    if (total !== undefined && ofStrangers < total) this.strangers = new Gate({ limit: ofStrangers, maxWaitMs });
+    if (perUser !== undefined) this.byCredential = new KeyedGates({ limit: perUser, maxWaitMs });
+    if (total !== undefined || perUser !== undefined) this.byNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
+    if (wrongCredentialsPerMinute !== undefined) this.wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
   /** Requests that wait for others to end. */
   get waiting(): number {
-    let waiting = this.all?.waiting ?? 0;
-    for (const gate of this.byOrigin.values()) waiting += gate.waiting;
-    return waiting;
+    const gates = [this.all, this.strangers, this.lookups, this.byCredential, this.byNetwork, this.lookupsByNetwork];
+    return gates.reduce((sum, gate) => sum + (gate?.waiting ?? 0), 0);
   }
 
-  /** Requests under way, watches not counted that have begun; 0 where there is no limit. */
+  /** Requests under way, watches not counted that have begun, nor bodies on their way; 0 where there is no limit. */
   get running(): number {
     return this.all?.running ?? 0;
+  }
+
+  /** For HeldPlaces. */
+  waited(ms: number): void {
+    this.options.observer?.waited(ms);
+  }
+
+  /** For HeldPlaces. */
+  refusalOf(by: RefusedBy, { response }: RequestContext): StatusError {
+    if (!isAnswered(response)) this.options.observer?.refused(by);
+    return refusals[by].error;
   }
 
   readonly beforeAuthentication: Filter = (next) => (context) => {
     const exemption = this.options.exemption?.(context.info);
     if (exemption === 'everything') return next(context);
-    if (exemption !== undefined) return this.through(this.exempt[exemption], exemption, next, context);
-    return isWatch(context) ? this.watch(next, context) : this.request(next, context);
+    if (exemption === 'probes') return this.probe(next, context);
+    return this.visit(next, context, exemption);
   };
 
-  readonly perUser: Filter = (next) => async (context) => {
-    if (this.options.exemption?.(context.info) !== undefined) return next(context);
-    const isAnonymous = context.user.name === anonymousUser.name;
-    const credential = this.unverified.get(context);
-    if (credential !== undefined && !isAnonymous) this.verified.add(credential);
-    const [counter, refusal]: [UserCounter, RefusedBy] = isWatch(context) ? [this.watches, 'user_watches'] : [this.requests, 'user'];
-    const user = isAnonymous ? `anonymous:${context.request.socket.remoteAddress}` : context.user.name;
-    if (!counter.add(user)) return this.refuse(refusal, context);
+  readonly afterAuthentication: Filter = (next) => async (context) => {
+    const visit = this.visits.get(context);
+    if (visit === undefined) return next(context);
+    const isStranger = (context.impersonator ?? context.user).name === anonymousUser.name;
+    visit.isAuthenticated = true;
+    visit.places.isOfStranger = isStranger;
+    if (!isStranger && visit.key !== undefined) this.verified.add(visit.key);
+    // A session that is over is no failure where nobody need be known.
+    if (isStranger) this.noteWrong(visit, context);
+    if (!visit.isPlaced) {
+      visit.places.leave();
+      visit.isPlaced = true;
+      const refused = await this.enter(visit, this.placesOf(visit, context, isStranger));
+      if (refused !== undefined) return this.refuse(refused, context);
+    }
+    if (visit.exemption !== undefined) return next(context);
+    if (isWatch(context)) return this.watch(next, context, { places: visit.places, isStranger });
+    // Strangers are counted by their network, and not while they send.
+    return isStranger ? next(context) : this.ofUser(next, context);
+  };
+
+  private async probe(next: Handler, context: RequestContext): Promise<void> {
+    const { probes } = this.exempt;
+    if (probes.enter(context.response) !== true) return this.refuse('probes', context);
     try {
       await next(context);
     } finally {
-      counter.remove(user);
+      probes.leave();
     }
-  };
-
-  private request(next: Handler, context: RequestContext): Promise<void> {
-    const ofAll: Handler = this.all === undefined ? next : (each) => this.through(this.all!, 'total', next, each);
-    return this.options.perUser === undefined ? ofAll(context) : this.ofOrigin(this.options.perUser, ofAll, context);
   }
 
-  private ofOrigin(perUser: number, next: Handler, context: RequestContext): Promise<void> {
-    const { authorization } = context.request.headers;
-    const credential = authorization === undefined ? undefined : VerifiedCredentials.hashOf(authorization);
-    if (credential !== undefined && this.verified.has(credential)) return this.ofVerified(credential, perUser, next, context);
-    return this.ofAddress(credential, next, context);
-  }
-
-  private async ofVerified(credential: string, perUser: number, next: Handler, context: RequestContext): Promise<void> {
+  private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
+    const visit = this.newVisit(context, exemption);
+    this.visits.set(context, visit);
+    context.bodyTurn = visit.places;
     try {
-      await this.throughGateOf(credential, { limit: perUser, by: 'user' }, next, context);
+      const refused = await this.enter(visit, visit.isPlaced ? this.placesOf(visit, context, false) : this.lookupPlacesOf(visit, context));
+      if (refused !== undefined) return await this.refuse(refused, context);
+      await next(context);
+    } catch (error) {
+      if (!visit.isAuthenticated && context.user.name === anonymousUser.name && this.isUnauthorized(error)) this.noteWrong(visit, context);
+      throw error;
     } finally {
-      if (context.user.name !== anonymousUser.name) this.verified.add(credential);
+      this.visits.delete(context);
+      visit.places.release();
     }
   }
 
-  private async ofAddress(credential: string | undefined, next: Handler, context: RequestContext): Promise<void> {
-    if (credential !== undefined) this.unverified.set(context, credential);
-    try {
-      await this.throughGateOf(context.request.socket.remoteAddress ?? '', { limit: maxUnverified, by: 'address' }, next, context);
-    } finally {
-      this.unverified.delete(context);
+  private newVisit(context: RequestContext, exemption: Visit['exemption']): Visit {
+    const credential = this.credentialOf(context.request.headers);
+    const key = credential?.isPublic === true ? `${credential.key} ${networkOf(context.clientAddress)}` : credential?.key;
+    const isKnown = key !== undefined && this.verified.has(key);
+    const places = new HeldPlaces(context, this);
+    places.isOfStranger = !isKnown;
+    // Whose name only is known, as a signature's, is yet to be believed.
+    return { places, credential, exemption, key, isKnown, isPlaced: isKnown && !credential!.isPublic, isAuthenticated: false };
+  }
+
+  /** Where the credential is looked up of who is not known, none where none is: the name of a known key has places of its own. */
+  private *lookupPlacesOf({ credential, key, isKnown }: Visit, context: RequestContext): Generator<Place | RefusedBy> {
+    if (credential === undefined) return;
+    const network = networkOf(context.clientAddress);
+    if (isKnown) {
+      yield { entrance: this.lookupsByNetwork.of(key!), by: 'address' };
+    } else if (this.wrong?.isOver(network) === true) {
+      yield 'wrong_credentials';
+    } else {
+      yield { entrance: this.lookupsByNetwork.of(network), by: 'address' };
+      yield { entrance: this.lookups, by: 'strangers' };
     }
   }
 
-  private async throughGateOf(origin: string, { limit, by }: { limit: number; by: RefusedBy }, next: Handler, context: RequestContext): Promise<void> {
-    let gate = this.byOrigin.get(origin);
-    if (gate === undefined) this.byOrigin.set(origin, (gate = new Gate({ limit, maxWaitMs: this.maxWaitMs })));
-    try {
-      await this.through(gate, by, next, context);
-    } finally {
-      // Another may have taken its place while this request was refused.
-      if (gate.running + gate.waiting === 0 && this.byOrigin.get(origin) === gate) this.byOrigin.delete(origin);
-    }
+  /** Those of a user are kept while a body is on its way: slow bodies of one user hold up nobody else. */
+  private *placesOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Place> {
+    if (exemption === 'metrics') yield { entrance: this.exempt.metrics, by: 'metrics' };
+    if (exemption !== undefined) return;
+    if (!isStranger && this.byCredential !== undefined) yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true };
+    if (isStranger && this.byNetwork !== undefined) yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address' };
+    // First for all, so that who is refused by their own share hears so.
+    if (isStranger && this.strangers !== undefined) yield { entrance: this.strangers, by: 'strangers' };
+    if (this.all !== undefined) yield { entrance: this.all, by: 'total' };
   }
 
-  private async through(gate: Gate, by: RefusedBy, next: Handler, context: RequestContext): Promise<void> {
-    const turn = gate.enter(context.response, context.waitedMs);
-    const isIn = typeof turn === 'boolean' ? turn : await this.wait(turn, context);
-    if (!isIn) return this.refuse(by, context);
+  /** Takes them one after the other; by which it was refused, if it was. */
+  private async enter({ places }: Visit, wanted: Iterable<Place | RefusedBy>): Promise<RefusedBy | undefined> {
+    for (const each of wanted) {
+      if (typeof each === 'string') return each;
+      const isIn = places.enter(each);
+      if (isIn !== true && !(await isIn)) return each.by;
+    }
+    return undefined;
+  }
+
+  private async ofUser(next: Handler, context: RequestContext): Promise<void> {
+    const { name } = context.user;
+    if (!this.requests.add(name)) return this.refuse('user', context);
     try {
       await next(context);
     } finally {
-      gate.leave();
+      this.requests.remove(name);
     }
   }
 
-  private async wait(turn: Promise<boolean>, context: RequestContext): Promise<boolean> {
-    const start = performance.now();
-    const isIn = await turn;
-    const ms = performance.now() - start;
-    context.waitedMs += ms;
-    this.options.observer?.waited(ms);
-    return isIn;
-  }
-
-  /** Its places as a request are free again when its stream has begun, or it ended before. */
-  private async watch(next: Handler, context: RequestContext): Promise<void> {
-    let ended: Promise<void> | undefined;
-    await this.request((each) => {
-      const hasBegun = begun(each.response);
-      ended = this.keepWatch(next, each);
-      return Promise.race([hasBegun, ended]);
-    }, context);
-    await ended;
-  }
-
-  private async keepWatch(next: Handler, context: RequestContext): Promise<void> {
+  /** Its places as a request are free again when its stream has begun. */
+  private async watch(next: Handler, context: RequestContext, { places, isStranger }: { places: HeldPlaces; isStranger: boolean }): Promise<void> {
     if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
+    const user = isStranger ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
+    if (!this.watches.add(user)) return this.refuse('user_watches', context);
     this.watchCount += 1;
+    onBegin(context.response, () => places.release());
     try {
       await next(context);
     } finally {
+      this.watches.remove(user);
       this.watchCount -= 1;
     }
+  }
+
+  private noteWrong({ credential, key, isKnown }: Visit, context: RequestContext): void {
+    if (credential === undefined) return;
+    // Whoever knows the name of a key could otherwise take its places away.
+    if (!isKnown) this.wrong?.add(networkOf(context.clientAddress));
+    else if (!credential.isPublic) this.verified.delete(key!);
+  }
+
+  private isUnauthorized(error: unknown): boolean {
+    return this.options.isUnauthorized?.(error) ?? (isStatusError(error) && error.code === 401);
   }
 
   /** Without an exception unless the client may want another form than JSON: one that passes the filters costs as much as the answer. */
   private async refuse(by: RefusedBy, context: RequestContext): Promise<void> {
     if (isAnswered(context.response)) return;
     this.options.observer?.refused(by);
-    const { error, body } = tooMany[by];
+    const { error, body } = refusals[by];
     const { accept } = context.request.headers;
     if (this.options.throwsRefusals === true || (accept !== undefined && /problem|yaml/.test(accept))) throw error;
     await sendJson(context, error.code, body, { 'Retry-After': String(error.details?.retryAfterSeconds) });
   }
 }
 
-/** Resolves when the answer's head is written, by whichever means: each of them calls `writeHead`, and no event tells. */
-function begun(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
-    response.writeHead = (...args: unknown[]) => {
-      resolve();
-      return writeHead(...args);
-    };
-  });
+/** When the answer's head is written, by whichever means: each of them calls `writeHead`, and no event tells. */
+function onBegin(response: ServerResponse, begun: () => void): void {
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.writeHead = (...args: unknown[]) => {
+    begun();
+    return writeHead(...args);
+  };
 }
 
 function isWatch({ info }: RequestContext): boolean {

@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto';
-
 /** How long after its last success a credential still counts as good. Milliseconds. */
-const defaultMaxAgeMs = 60_000;
+const defaultMaxAgeMs = 3_600_000;
 const defaultMaxCount = 10_000;
 
 /**
- * Which credentials were good a moment ago, so that they need not stand in line with invented ones. It admits nobody: each request is authenticated all the same.
- * Holds hashes alone, at most 10 000, the latest.
+ * Which credentials were good the last time, so that they need not stand in line with invented ones. It admits nobody: each request is authenticated all the same.
+ * Holds what `CredentialKey` has alone, of at most 10 000, the latest, for an hour.
  */
 export class VerifiedCredentials {
   private readonly maxAgeMs: number;
@@ -19,18 +17,19 @@ export class VerifiedCredentials {
     this.maxCount = maxCount;
   }
 
-  static hashOf(credential: string): string {
-    return hash('sha256', credential, 'base64');
-  }
-
-  has(credentialHash: string): boolean {
-    const at = this.goodAt.get(credentialHash);
+  has(key: string): boolean {
+    const at = this.goodAt.get(key);
     return at !== undefined && performance.now() - at < this.maxAgeMs;
   }
 
-  add(credentialHash: string): void {
-    this.goodAt.delete(credentialHash);
-    this.goodAt.set(credentialHash, performance.now());
+  add(key: string): void {
+    this.goodAt.delete(key);
+    this.goodAt.set(key, performance.now());
     if (this.goodAt.size > this.maxCount) this.goodAt.delete(this.goodAt.keys().next().value!);
+  }
+
+  /** It was good, and is no longer. */
+  delete(key: string): void {
+    this.goodAt.delete(key);
   }
 }

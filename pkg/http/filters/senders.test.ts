@@ -1,0 +1,88 @@
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import type { StatusError } from '#pkg/apimachinery/index';
+import { Senders } from './senders.ts';
+
+let now = 0;
+
+afterEach(() => void jest.restoreAllMocks());
+
+/** A clock that stands, and senders that tell how they were cut. */
+function start(options: ConstructorParameters<typeof Senders>[0]): { senders: Senders; add: (network?: string) => ReturnType<Senders['add']>; cuts: number[] } {
+  now = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => now);
+  const senders = new Senders(options);
+  const cuts: number[] = [];
+  let index = 0;
+  const add = (network?: string): ReturnType<Senders['add']> => {
+    const sender = senders.add(network);
+    const own = (index += 1);
+    sender.onCut = ({ code }) => void cuts.push(own * 1000 + code);
+    return sender;
+  };
+  return { senders, add, cuts };
+}
+
+function refusalOf(work: () => unknown): string {
+  try {
+    work();
+    return 'none';
+  } catch (error) {
+    return `${(error as StatusError).code} ${(error as StatusError).message}`;
+  }
+}
+
+describe('bodies on their way', () => {
+  test('of one network: the slowest makes room when it has had its time, else the new one is refused', () => {
+    const { add, cuts, senders } = start({ perAddress: 2 });
+    add('a').received(1000);
+    add('a');
+    expect(refusalOf(() => add('a'))).toMatch(/^429 .*of one address/);
+    expect(refusalOf(() => add('b'))).toBe('none');
+    now = 1000;
+    add('a');
+    expect([cuts, senders.count]).toEqual([[2429], 3]);
+  });
+
+  test('of all strangers take at most half', () => {
+    const { add } = start({ total: 4 });
+    add('a');
+    add('b');
+    expect(refusalOf(() => add('c'))).toMatch(/^429 too many bodies/);
+    for (let i = 0; i < 2; i += 1) expect(refusalOf(() => add())).toBe('none');
+  });
+
+  test('of strangers make room for one that is known, and no known one for a stranger', () => {
+    const { add, cuts } = start({ total: 4 });
+    for (let i = 0; i < 3; i += 1) add();
+    add('a');
+    now = 1000;
+    add();
+    expect(cuts).toEqual([4429]);
+    expect(refusalOf(() => add('b'))).toMatch(/^429/);
+  });
+
+  test('leave their room when they end, once', () => {
+    const { add, senders } = start({ total: 2, perAddress: 1 });
+    const first = add('a');
+    first.end();
+    first.end();
+    add('a');
+    expect(senders.count).toBe(1);
+  });
+
+  test.each([
+    { reason: 'none of it', bytes: 0, ms: 5000, isCut: false },
+    { reason: 'nothing, and its first time is over', bytes: 0, ms: 5020, isCut: true },
+    { reason: 'less than the rate', bytes: 900, ms: 7000, isCut: true },
+    { reason: 'the rate', bytes: 1000, ms: 7000, isCut: false },
+    { reason: 'slowly, but long', bytes: 512_000, ms: 1_000_000, isCut: false },
+  ])('are cut off where they came too slowly: $reason', ({ bytes, ms, isCut }) => {
+    jest.useFakeTimers({ doNotFake: ['performance'] });
+    const { add, cuts } = start({ minRate: 500, graceMs: 5000 });
+    add('a').received(bytes);
+    now = ms;
+    jest.advanceTimersByTime(1250);
+    expect(cuts).toEqual(isCut ? [1408] : []);
+    jest.useRealTimers();
+  });
+});
