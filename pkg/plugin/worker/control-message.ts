@@ -10,9 +10,19 @@ export interface PluginDescription {
   endpoints: readonly PluginEndpoint[];
 }
 
+/** What is wrong with the controllers of a plugin, for people; absent where nothing is. */
+export interface PluginHealth {
+  /** Controllers that cannot run, and why. */
+  controllers?: string;
+  /** Reconciles that fail. */
+  reconciles?: string;
+}
+
 /** What the host tells a worker, on a port of their own that the plugin does not see. */
 export type HostToWorker =
   | { kind: 'runControllers' }
+  /** Until `runControllers` is told again; calls go on. */
+  | { kind: 'stopControllers' }
   | { kind: 'call'; id: number; call: EndpointCall }
   /** The answer is no longer waited for. */
   | { kind: 'abort'; id: number }
@@ -24,6 +34,8 @@ export type WorkerToHost =
   | { kind: 'notDescribed'; reason: string; message: string }
   | { kind: 'running' }
   | { kind: 'notRunning'; message: string }
+  | { kind: 'controllersStopped' }
+  | { kind: 'health'; health: PluginHealth }
   | { kind: 'result'; id: number; result: EndpointResult }
   | { kind: 'failure'; id: number; status: Status }
   | { kind: 'log'; level: LogLevel; details: string; message: string }

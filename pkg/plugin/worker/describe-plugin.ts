@@ -1,5 +1,6 @@
 import { decodeJson, isStatusError } from '#pkg/apimachinery/index';
 import type { CustomResourceDefinition } from '#pkg/apis/index';
+import { checkControllers } from '#pkg/runtime/index';
 import type { PluginDefinition } from '../definition/define-plugin.ts';
 import { findEndpointConflicts } from '../endpoint/find-endpoint-conflicts.ts';
 import type { PluginDescription } from './control-message.ts';
@@ -10,8 +11,9 @@ const maxLength = 8 << 20;
 /** Of the endpoints, in bytes: they are part of the Plugin's status, which has room for 3 MiB of everything. */
 const maxEndpointBytes = 1.5 * 2 ** 20;
 
-/** What a plugin is made of, as data. @throws TypeError for models that are no data, and for endpoints that cannot be, cannot be stored, or clash */
+/** What a plugin is made of, as data. @throws TypeError for models that are no data, for controllers and endpoints that cannot be or clash, and for endpoints that cannot be stored */
 export function describePlugin(plugin: string, { models, controllers, endpoints }: PluginDefinition): PluginDescription {
+  checkControllers(controllers);
   const description: PluginDescription = {
     models: models.map(({ definition }) => JSON.parse(JSON.stringify(definition)) as CustomResourceDefinition),
     controllers: controllers.map(({ name }) => name),

@@ -5,14 +5,18 @@ import { Manager } from '#pkg/runtime/index';
 import type { PluginDefinition } from '../definition/define-plugin.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { HostToWorker, PluginDescription, WorkerStart, WorkerToHost } from './control-message.ts';
+import { describeHealth } from './describe-health.ts';
 import { describePlugin } from './describe-plugin.ts';
 import type { EndpointRunner } from './endpoint/endpoint-runner.ts';
 import { errorText } from './error-text.ts';
+import { HealthReporter } from './health-reporter.ts';
 import { loadBundle } from './load-bundle.ts';
 import { PortLog } from './port-log.ts';
 
 /** The host ends a worker that takes longer. */
 const stopTimeoutMs = 600_000;
+/** For controllers to have read what there is at first: those that take longer start all the same. Milliseconds. */
+const settleMs = 5000;
 
 /** A plugin within its worker: does what the host says, and tells it what comes of it. */
 export class PluginThread {
@@ -24,6 +28,10 @@ export class PluginThread {
   #definition: PluginDefinition | undefined;
   #endpoints: EndpointRunner | undefined;
   #manager: Manager | undefined;
+  readonly #health = new HealthReporter({
+    read: () => (this.#manager === undefined ? {} : describeHealth(this.#manager)),
+    report: (health) => this.#post({ kind: 'health', health }),
+  });
   #isStopping = false;
   #whenIdle: (() => void) | undefined;
 
@@ -68,7 +76,9 @@ export class PluginThread {
   #hear(message: HostToWorker): void {
     switch (message.kind) {
       case 'runControllers':
-        return this.#runControllers();
+        return void this.#runControllers();
+      case 'stopControllers':
+        return void this.#stopControllers();
       case 'call':
         return void this.#call(message);
       case 'abort':
@@ -78,15 +88,41 @@ export class PluginThread {
     }
   }
 
-  #runControllers(): void {
+  /** Never rejects. */
+  async #runControllers(): Promise<void> {
     if (this.#manager !== undefined || this.#definition === undefined) return;
     try {
-      this.#manager = new Manager({ name: `plugin-${this.#start.plugin}`, client: this.#client, log: this.#log, controllers: this.#definition.controllers, stopTimeoutMs });
-      this.#manager.start();
+      const { controllers } = this.#definition;
+      const manager = new Manager({ name: `plugin-${this.#start.plugin}`, client: this.#client, log: this.#log, controllers, stopTimeoutMs, onChange: () => this.#health.note() });
+      this.#manager = manager;
+      manager.start();
+      await manager.settled(AbortSignal.timeout(settleMs));
+      // Who only waits for what it follows may yet hear of it; what throws as it starts is a start that fails.
+      const failed = manager.controllers.find(({ state }) => state === 'failed');
+      if (failed !== undefined) return await this.#refuse(`the controller ${failed.name} could not be started: ${errorText(failed.problem)}`);
+      this.#health.flush();
       this.#post({ kind: 'running' });
     } catch (error) {
-      this.#post({ kind: 'notRunning', message: `the controllers could not be started: ${errorText(error)}` });
+      await this.#refuse(`the controllers could not be started: ${errorText(error)}`);
     }
+  }
+
+  async #refuse(message: string): Promise<void> {
+    await this.#endManager();
+    this.#post({ kind: 'notRunning', message });
+  }
+
+  async #stopControllers(): Promise<void> {
+    await this.#endManager();
+    this.#post({ kind: 'controllersStopped' });
+  }
+
+  /** Never rejects. */
+  async #endManager(): Promise<void> {
+    const manager = this.#manager;
+    await manager?.stop();
+    if (this.#manager === manager) this.#manager = undefined;
+    this.#health.flush();
   }
 
   /** Never rejects. */
@@ -110,7 +146,8 @@ export class PluginThread {
     const idle = new Promise<void>((resolve) => {
       this.#whenIdle = resolve;
     });
-    await Promise.all([this.#manager?.stop(), this.#calls.size === 0 ? undefined : idle]);
+    await Promise.all([this.#endManager(), this.#calls.size === 0 ? undefined : idle]);
+    this.#health.stop();
     this.#client.close();
     this.#post({ kind: 'stopped' });
   }

@@ -9,7 +9,7 @@ import type { PluginBundle } from '../bundle/bundle-plugin.ts';
 import type { EndpointCall, EndpointResult } from '../endpoint/endpoint-call.ts';
 import { PluginError } from '../plugin-error.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
-import type { HostToWorker, PluginDescription, WorkerToHost } from './control-message.ts';
+import type { HostToWorker, PluginDescription, PluginHealth, WorkerToHost } from './control-message.ts';
 import { writeLogMessage } from './write-log-message.ts';
 import { threadsLeftBehind, WorkerThread, type PluginCrash } from './worker-thread.ts';
 
@@ -28,6 +28,8 @@ export interface PluginWorkerOptions {
   limits: Required<PluginLimits>;
   /** Gives up the start. */
   signal?: AbortSignal;
+  /** `health` is another now. */
+  onHealth?: () => void;
 }
 
 /** Calls and watches on the API that one plugin may have under way. */
@@ -51,6 +53,7 @@ export class PluginWorker {
   readonly #calls: CallsUnderWay;
   readonly #waiting = new Map<WorkerToHost['kind'], (message: WorkerToHost) => void>();
   #description: PluginDescription | undefined;
+  #health: PluginHealth = {};
   #stopping: Promise<void> | undefined;
 
   /** Loads the plugin's module in a new thread. @throws PluginError with the reason of the crash, `ModuleFailed`, `DefinitionInvalid`, `StartTimedOut` or `Stuck` */
@@ -104,13 +107,25 @@ export class PluginWorker {
     return this.#description!;
   }
 
-  /** Resolves when its controllers are started; what they follow comes later. To be called once. @throws PluginError */
+  /** How its controllers do, as it said last. */
+  get health(): PluginHealth {
+    return this.#health;
+  }
+
+  /** Resolves when its controllers run; one that cannot hear of what it follows, or takes long to read it, is waited for no longer. @throws PluginError */
   async runControllers(): Promise<void> {
     const answered = this.#next(['running', 'notRunning'], runMs);
     this.#post({ kind: 'runControllers' });
     const answer = await answered;
     if (answer === 'late') throw new PluginError({ reason: 'StartTimedOut', message: `the controllers were not started within ${runMs / 1000} s` });
     if (answer.kind === 'notRunning') throw new PluginError({ reason: 'ControllersFailed', message: answer.message });
+  }
+
+  /** Until `runControllers` is called again; calls go on. False where reconciles have not ended in time, or the worker has. Never rejects. */
+  async stopControllers(timeoutMs: number): Promise<boolean> {
+    const stopped = this.#next(['controllersStopped'], timeoutMs).catch(() => 'late' as const);
+    this.#post({ kind: 'stopControllers' });
+    return (await stopped) !== 'late';
   }
 
   /**
@@ -169,10 +184,16 @@ export class PluginWorker {
   readonly #hear = (message: WorkerToHost): void => {
     const { log, name } = this.#options;
     if (message.kind === 'log') writeLogMessage(message, name, log);
+    else if (message.kind === 'health') this.#hearHealth(message.health);
     else if (message.kind === 'result') this.#calls.resolve(message.id, message.result);
     else if (message.kind === 'failure') this.#calls.reject(message.id, message.status);
     else this.#waiting.get(message.kind)?.(message);
   };
+
+  #hearHealth(health: PluginHealth): void {
+    this.#health = health;
+    this.#options.onHealth?.();
+  }
 
   #post(message: HostToWorker): void {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is for windows of a browser; a port has one other side

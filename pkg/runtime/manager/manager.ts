@@ -95,13 +95,14 @@ export class Manager {
   /** Resolves when nothing of it runs any more. Idempotent, never rejects. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#changed();
     await this.#running;
     await this.#cache.stop();
   }
 
-  /** Resolves when no controller is starting any more, or `signal` fires. */
+  /** Resolves when no controller is starting any more, the manager stops, or `signal` fires. */
   async settled(signal: AbortSignal): Promise<void> {
-    const isSettled = (): boolean => this.controllers.every(({ state }) => state !== 'starting' && state !== 'waiting');
+    const isSettled = (): boolean => this.#stopping.signal.aborted || this.controllers.every(({ state }) => state !== 'starting' && state !== 'waiting');
     while (!signal.aborted && !isSettled()) {
       await new Promise<void>((resolve) => {
         const wake = (): void => {
