@@ -2,6 +2,7 @@ import type { Client } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult, Source } from '#pkg/runtime/index';
 import { bundleSdk } from '../bundle/bundle-sdk.ts';
+import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { checkRequires } from '../manifest/check-requires.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
@@ -15,7 +16,7 @@ import { PluginStarter } from './plugin-starter.ts';
 import { ReloadBudget } from './reload-budget.ts';
 import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
 import { StartFailure } from './start-failure.ts';
-import type { PreparedPlugin } from './start-plugin.ts';
+import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
 
 export interface HostTurnOptions {
@@ -42,6 +43,7 @@ export interface PluginObserver {
 
 /** News of dependents come at once; this is for the end of its patience with them. */
 const lookAgain = { requeueAfterMs: 1000 };
+const notRunning = { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined } satisfies ConditionChanges;
 const valid: ConditionChange = { isTrue: true, reason: 'Valid' };
 const changingOften: ConditionChange = { isTrue: true, reason: 'ChangingOften', message: 'what it is made of changes again and again: it is started anew once a minute at most' };
 
@@ -51,8 +53,6 @@ export class HostTurn {
   readonly #options: HostTurnOptions;
   readonly #folder: PluginFolder;
   readonly #running = new RunningPlugins((name, crash, plugin) => this.#crashed(name, crash, plugin));
-  /** Between the end of one worker and the start of the next: no reason for dependents to stop. */
-  readonly #restarting = new Set<string>();
   readonly #crashes = new Map<string, PluginCrash>();
   readonly #starter: PluginStarter;
   /** Those whose folder has had its first sight. */
@@ -66,12 +66,17 @@ export class HostTurn {
   constructor(options: HostTurnOptions) {
     this.#options = options;
     this.#folder = new PluginFolder(options);
-    this.#starter = new PluginStarter({ ...options, running: this.#running, onStarted: (tookMs) => options.observer?.started(tookMs) });
+    this.#starter = new PluginStarter({ ...options, running: this.#running, onStarted: (tookMs) => options.observer?.started(tookMs), onHealth: (name) => this.#neighbours.look(name) });
     this.sources = [{ start: (enqueue) => this.#begin(enqueue), stop: () => this.#folder.stop(), problem: () => this.#folder.problem() }, this.#neighbours.source, { start: () => Promise.resolve(true), stop: () => this.#end() }];
   }
 
-  workerOf(plugin: string): PluginWorker | undefined {
-    return this.#running.get(plugin)?.worker;
+  runs(plugin: string): boolean {
+    return this.#running.has(plugin);
+  }
+
+  /** That which is to answer the call. */
+  workerFor(call: EndpointCall): PluginWorker | undefined {
+    return this.#running.workerFor(call);
   }
 
   /** None where it is over. */
@@ -169,7 +174,7 @@ export class HostTurn {
     const crash = this.#crashes.get(record.name);
     if (crash === undefined) return;
     const { reason, message } = crash;
-    await record.change({ phase: 'Failed', restarts: (record.status.restarts ?? 0) + 1, conditions: { Healthy: { isTrue: false, reason, message } } });
+    await record.change({ phase: 'Failed', restarts: (record.status.restarts ?? 0) + 1, conditions: { ...notRunning, Healthy: { isTrue: false, reason, message } } });
     this.#crashes.delete(record.name);
     events.record(record.object, { type: 'Warning', reason, message: `its worker ended: ${message}` });
   }
@@ -184,9 +189,7 @@ export class HostTurn {
       return { reason: error.reason, message: error.message, waits: false };
     }
     const all = lister(pluginType).list();
-    const isRunning = this.#running.has(record.name);
-    const isAvailable = (name: string): boolean =>
-      all.some((each) => each.metadata.name === name && isWanted(each)) && !this.#neighbours.isLeaving(name) && (this.#running.has(name) || (isRunning && this.#restarting.has(name)));
+    const isAvailable = (name: string): boolean => all.some((each) => each.metadata.name === name && isWanted(each)) && !this.#neighbours.isLeaving(name) && this.#running.has(name);
     return dependencyProblem(record.object, all, isAvailable);
   }
 
@@ -197,7 +200,7 @@ export class HostTurn {
     this.#options.log.warn({ plugin: record.name, reason: message }, 'a plugin was stopped for what it depends on');
     await record.change({
       phase: 'Failed',
-      conditions: { DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message }, Healthy: { isTrue: false, reason: 'NotRunning' } },
+      conditions: { DependenciesMet: { isTrue: false, reason: waits ? 'DependencyStopped' : reason, message }, ...notRunning },
     });
   }
 
@@ -210,16 +213,18 @@ export class HostTurn {
     });
   }
 
-  /** Of one that runs: are there newer files? */
+  /** Of one that runs: how does it do, and are there newer files? */
   async #keepCurrent(record: PluginRecord, running: RunningPlugin, found: FoundPlugin | undefined, context: ReconcileContext): Promise<ReconcileResult> {
+    const say = (conditions: ConditionChanges): Promise<void> => record.change({ conditions: { ...healthConditions(running.worker.health), ...conditions } });
     const { manifest, fingerprint } = found ?? {};
-    if (found === undefined || manifest === undefined) return record.change({ conditions: { FilesValid: filesCondition(found) } });
-    if (running.refused !== undefined && running.refused.fingerprint === fingerprint) return record.change({ conditions: { FilesValid: running.refused.condition } });
+    if (found === undefined || manifest === undefined) return say({ FilesValid: filesCondition(found) });
+    if (running.refused !== undefined && running.refused.fingerprint === fingerprint) return say({ FilesValid: running.refused.condition });
     const isNewer = manifest.spec.version !== running.version || (this.#options.reload && fingerprint !== running.seen);
-    if (!isNewer) return record.change({ conditions: { FilesValid: valid } });
-    const waitMs = this.#reloads.wait(record.name);
+    if (!isNewer) return say({ FilesValid: valid, Reloaded: undefined });
+    const hasFailed = this.#starter.hasFailed(record, found);
+    const waitMs = hasFailed ? this.#starter.wait(record, found) : this.#reloads.wait(record.name);
     if (waitMs > 0) {
-      await record.change({ conditions: { FilesValid: changingOften } });
+      await say({ FilesValid: hasFailed ? valid : changingOften });
       return { requeueAfterMs: waitMs };
     }
     let prepared: PreparedPlugin;
@@ -229,22 +234,19 @@ export class HostTurn {
       if (!(error instanceof StartFailure)) throw error;
       // Better the old one than none.
       running.refused = { fingerprint: found.fingerprint, condition: error.change.FilesValid };
-      return record.change({ conditions: error.change });
+      return say(error.change);
     }
-    running.seen = found.fingerprint;
     // A file of which it is not made.
-    if (prepared.content === running.content) return record.change({ conditions: { FilesValid: valid } });
-    this.#reloads.count(record.name);
-    this.#options.log.info({ plugin: record.name, from: running.version, to: manifest.spec.version }, 'a plugin is started anew from changed files');
-    this.#restarting.add(record.name);
-    try {
-      await this.#running.stop(record.name);
-      // A crash of the old one is of no interest any more.
-      this.#crashes.delete(record.name);
-      return await this.#starter.start(record, { ...found, manifest }, context, prepared);
-    } finally {
-      this.#restarting.delete(record.name);
+    if (prepared.content === running.prepared.content) {
+      running.seen = found.fingerprint;
+      return say({ FilesValid: valid, Reloaded: undefined });
     }
+    if (!hasFailed) this.#reloads.count(record.name);
+    this.#options.log.info({ plugin: record.name, from: running.version, to: manifest.spec.version }, 'a plugin is started anew from changed files');
+    const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
+    // A crash of the old one is of no interest any more.
+    if (this.#running.has(record.name)) this.#crashes.delete(record.name);
+    return result;
   }
 
   #crashed(name: string, crash: PluginCrash, plugin: RunningPlugin): void {
@@ -283,7 +285,7 @@ type Obstacle = NonNullable<ReturnType<typeof dependencyProblem>>;
 /** What another process said of its worker, when that is gone. */
 function noLongerHealthy({ status }: PluginRecord): ConditionChanges {
   const isHealthy = status.conditions?.some((each) => each.type === 'Healthy' && each.status === 'True') === true;
-  return isHealthy ? { Healthy: { isTrue: false, reason: 'NotRunning' } } : {};
+  return isHealthy ? notRunning : { ReconcilesSucceed: undefined, Reloaded: undefined };
 }
 
 function filesCondition(found: FoundPlugin | undefined): ConditionChange {

@@ -13,8 +13,12 @@ export type PluginConditionType =
   | 'PresetsApplied'
   /** Presets that a person had made before were taken over; the message names them. */
   | 'Adopted'
-  /** Its worker runs. */
-  | 'Healthy';
+  /** Its worker runs, and its controllers do. */
+  | 'Healthy'
+  /** False where reconciles fail again and again; absent where they do not. */
+  | 'ReconcilesSucceed'
+  /** False where newer files could not be started, and the version before goes on; absent where it is as its files. */
+  | 'Reloaded';
 
 /** What holds of one aspect, and why; `undefined` takes the condition away. */
 export type ConditionChange = { isTrue: boolean; reason: string; message?: string } | undefined;

@@ -61,11 +61,11 @@ export class PluginHost implements EndpointHost {
 
   /** Does a worker of this plugin run here? */
   runs(plugin: string): boolean {
-    return this.#turn?.workerOf(plugin) !== undefined;
+    return this.#turn?.runs(plugin) === true;
   }
 
   async call(call: EndpointCall, signal: AbortSignal): Promise<EndpointResult> {
-    const worker = this.#turn?.workerOf(call.plugin);
+    const worker = this.#turn?.workerFor(call);
     if (worker === undefined) throw newServiceUnavailable(`the plugin ${call.plugin} does not run at present`, 5);
     return worker.call(call, signal);
   }

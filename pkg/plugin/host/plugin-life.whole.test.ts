@@ -254,9 +254,8 @@ describe('changed files', () => {
     const type = noteType('changing');
     const { metadata } = await client.get(type, keyOf('welcome'));
     await write('changing', { greeting: 'good day' });
-    await eventually(client, 'changing', ({ status }) => status?.phase === 'Starting');
-    await inPhase(client, 'changing', 'Started');
-    expect(await greetingOf(host, 'changing')).toEqual([200, { greeting: 'good day' }]);
+    while (JSON.stringify(await greetingOf(host, 'changing')) !== JSON.stringify([200, { greeting: 'good day' }])) await new Promise((resolve) => setImmediate(resolve));
+    expect((await client.get(pluginType, keyOf('changing'))).status!.phase).toBe('Started');
     expect((await client.get(type, keyOf('welcome'))).metadata.uid).toBe(metadata.uid);
 
     await write('changing', { version: '1.1.0', preset: 'news' });
@@ -282,7 +281,7 @@ describe('changed files', () => {
       if (event.object.status?.version === '1.1.0') break;
     }
     expect(phases.filter(([phase]) => phase === 'Started').length).toBeLessThanOrEqual(2);
-    expect(phases.filter(([phase]) => phase === 'Starting')).toEqual([['Starting', '1.0.0']]);
+    expect(phases.filter(([phase]) => phase !== 'Started')).toEqual([]);
     expect(await greetingOf(host, 'selfish')).toEqual([200, { greeting: 'hello' }]);
   });
 

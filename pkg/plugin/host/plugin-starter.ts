@@ -9,7 +9,8 @@ import { RetryTimes } from './retry-times.ts';
 import type { RunningPlugin, RunningPlugins } from './running-plugins.ts';
 import { asStartFailure, StartFailure } from './start-failure.ts';
 import { StartPlaces } from './start-places.ts';
-import { preparePlugin, startPlugin, type PreparedPlugin } from './start-plugin.ts';
+import { restorePlugin } from './restore-plugin.ts';
+import { preparePlugin, startPlugin, workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 import { undoStart } from './stop-plugin.ts';
 
 export interface StarterOptions {
@@ -22,15 +23,23 @@ export interface StarterOptions {
   running: RunningPlugins;
   /** A start succeeded, and took so many milliseconds. */
   onStarted: (tookMs: number) => void;
+  /** A plugin is to be looked at: its worker says something else of its health. */
+  onHealth: (plugin: string) => void;
 }
 
 /** A plugin whose files are valid. */
 export type ValidPlugin = FoundPlugin & { readonly manifest: PluginManifest };
 
+/** For a start that takes the place of a version that runs. */
+export interface Replacement {
+  prepared: PreparedPlugin;
+  old: RunningPlugin;
+}
+
 interface StartAttempt {
   record: PluginRecord;
   found: ValidPlugin;
-  prepared: PreparedPlugin | undefined;
+  replacement: Replacement | undefined;
   input: string;
   /** Its signal gives up the start. */
   context: ReconcileContext;
@@ -57,6 +66,16 @@ export class PluginStarter {
     this.#retry.failed(name, input, performance.now() - since);
   }
 
+  /** Milliseconds until a start of these files may be tried again; 0 for now. */
+  wait(record: PluginRecord, found: FoundPlugin): number {
+    return this.#retry.wait(record.name, inputOf(record, found));
+  }
+
+  /** Has a start of these files failed? */
+  hasFailed(record: PluginRecord, found: FoundPlugin): boolean {
+    return this.#retry.hasFailed(record.name, inputOf(record, found));
+  }
+
   /** Its failures no longer count. */
   forget(name: string): void {
     this.#retry.forget(name);
@@ -67,10 +86,10 @@ export class PluginStarter {
     return preparePlugin(manifest, this.#options.bundleDir);
   }
 
-  /** Starts it, or says when it may be tried again. */
-  async start(record: PluginRecord, found: ValidPlugin, context: ReconcileContext, prepared?: PreparedPlugin): Promise<ReconcileResult> {
+  /** Starts it, or says when it may be tried again. A version that runs goes on until the new one is there, and where that cannot be started. */
+  async start(record: PluginRecord, found: ValidPlugin, context: ReconcileContext, replacement?: Replacement): Promise<ReconcileResult> {
     const { name } = record;
-    const input = `${found.fingerprint} ${record.generation}`;
+    const input = inputOf(record, found);
     const wait = this.#retry.wait(name, input);
     if (wait > 0) return { requeueAfterMs: wait };
     const abort = new AbortController();
@@ -82,8 +101,8 @@ export class PluginStarter {
       if (!isWanted(record.object)) return undefined;
       await record.hold();
       // One that is tried again stays what it is until it has succeeded.
-      if (!this.#retry.hasFailed(name, input)) await record.change({ phase: 'Starting' });
-      return await this.#attempt({ record, found, prepared, input, context: { ...context, signal: abort.signal } }, context);
+      if (replacement === undefined && !this.#retry.hasFailed(name, input)) await record.change({ phase: 'Starting' });
+      return await this.#attempt({ record, found, replacement, input, context: { ...context, signal: abort.signal } }, context);
     } finally {
       forget();
       this.#underWay.delete(name);
@@ -91,52 +110,106 @@ export class PluginStarter {
   }
 
   async #attempt(attempt: StartAttempt, context: ReconcileContext): Promise<ReconcileResult> {
-    const { record, input, context: { signal } } = attempt;
+    const { record, replacement, context: { signal } } = attempt;
+    const { running } = this.#options;
     const giveBack = await this.#places.take(signal);
+    const takeOver = { isBegun: false };
     try {
       signal.throwIfAborted();
-      await this.#bringUp(attempt);
+      await this.#bringUp(attempt, takeOver);
       return undefined;
     } catch (error) {
-      await this.#options.running.stop(record.name);
-      return signal.aborted && !context.signal.aborted ? undefined : await this.#failed(record, input, asStartFailure(error), context);
+      const isGivenUp = signal.aborted && !context.signal.aborted;
+      // Its stop has its own order.
+      if (isGivenUp && replacement !== undefined && running.get(record.name) === replacement.old) return undefined;
+      if (!isGivenUp && replacement !== undefined && running.get(record.name) === replacement.old) return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
+      await running.stop(record.name);
+      return isGivenUp ? undefined : await this.#failed(attempt, asStartFailure(error), context);
     } finally {
       giveBack();
     }
   }
 
-  async #bringUp({ record, found, prepared, input, context }: StartAttempt): Promise<void> {
-    const { running, log, onStarted, clientOf } = this.#options;
+  async #bringUp({ record, found, replacement, input, context }: StartAttempt, takeOver: { isBegun: boolean }): Promise<void> {
+    const { running, log, onStarted, onHealth, clientOf } = this.#options;
+    const { name } = record;
     const { manifest } = found;
     const { version } = manifest.spec;
     const since = performance.now();
-    const ready = prepared ?? (await this.prepare(manifest));
-    const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared: ready, pluginClient: fencedClient(clientOf(record.name), context.fence) });
+    const prepared = replacement?.prepared ?? (await this.prepare(manifest));
+    const stopOld = async (): Promise<void> => {
+      if (replacement === undefined) return;
+      takeOver.isBegun = true;
+      // One that does not heed its signal must not go on beside the new version: then there is no way back.
+      if (!(await replacement.old.worker.stopControllers(workerStopMs))) await running.stop(name);
+    };
+    const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared, pluginClient: fencedClient(clientOf(name), context.fence), onHealth: () => onHealth(name), takeOver: stopOld });
+    const before = running.get(name)?.worker;
+    const started: RunningPlugin = { worker, seen: found.fingerprint, prepared, version, dependencies: dependenciesOf(record.object), input, since, ...(before === undefined ? {} : { before }) };
     // Whoever sees the endpoints can call them.
-    if (!(await running.add(record.name, { worker, seen: found.fingerprint, content: ready.content, version, dependencies: dependenciesOf(record.object), input, since }))) return;
-    await record.change(change);
+    if (!(await running.add(name, started))) return;
+    try {
+      await record.change(change);
+    } finally {
+      await running.endBefore(name, started, context.signal);
+    }
     const tookMs = performance.now() - since;
     onStarted(tookMs);
-    log.info({ plugin: record.name, version, ms: Math.round(tookMs) }, 'a plugin is started');
+    log.info({ plugin: name, version, ms: Math.round(tookMs) }, 'a plugin is started');
     context.events.record(record.object, { type: 'Normal', reason: 'Started', message: `version ${version} is started` });
   }
 
+  /** The version that runs goes on, with what the new one had changed made as it was. */
+  async #keepOld({ record, replacement: { old }, found, input }: StartAttempt & { replacement: Replacement }, takeOver: { isBegun: boolean }, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
+    if (context.signal.aborted || isFenceLost(error)) throw error;
+    const { name } = record;
+    const { log, running } = this.#options;
+    const isFirst = !this.#retry.hasFailed(name, input);
+    this.#retry.failed(name, input);
+    let left: string | undefined;
+    try {
+      if (takeOver.isBegun) left = await restorePlugin(old, { ...context, log, record });
+    } catch (failure) {
+      if (context.signal.aborted || isFenceLost(failure)) throw failure;
+      log.error({ plugin: name, err: failure }, 'the running version of a plugin could not go on');
+      await running.stop(name);
+    }
+    if (!(error instanceof StartFailure)) throw error;
+    const { version } = found.manifest.spec;
+    const message = `version ${version} could not be started, and ${old.version} goes on: ${error.message}${left === undefined ? '' : `; of ${old.version} could not be restored: ${left}`}`;
+    this.#tellFailure(isFirst, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a newer version of a plugin could not be started; the one before goes on');
+    context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
+    if (running.get(name) === old) await record.change({ conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, Reloaded: { isTrue: false, reason: error.reason, message } } });
+    else await record.change({ phase: 'Failed', conditions: { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, ...error.change } });
+    return { requeueAfterMs: this.#retry.wait(name, input) };
+  }
+
+  /** The same failure of the same files is told once. */
+  #tellFailure(isFirst: boolean, details: object, message: string): void {
+    this.#options.log[isFirst ? 'warn' : 'debug'](details, message);
+  }
+
   /** Takes back what was done of a start, unless this process no longer leads: then the next leader goes on from there. */
-  async #failed(record: PluginRecord, input: string, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
+  async #failed({ record, input }: StartAttempt, error: unknown, context: ReconcileContext): Promise<ReconcileResult> {
     if (context.signal.aborted || isFenceLost(error)) throw error;
     const { name } = record;
     const { log } = this.#options;
+    const isFirstTry = !this.#retry.hasFailed(name, input);
     this.#retry.failed(name, input);
     const isFirst = record.status.models === undefined;
     await undoStart({ record, ...context }).catch((failure: unknown) => log.error({ plugin: name, err: failure }, 'a start that failed could not be undone'));
     if (!(error instanceof StartFailure)) throw error;
-    log.warn({ plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a plugin could not be started');
+    this.#tellFailure(isFirstTry, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a plugin could not be started');
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message: `it could not be started: ${error.message}` });
     const undone = isFirst ? { ModelsServed: undefined, PresetsApplied: undefined, Adopted: undefined } : {};
     await record.change({
       phase: 'Failed',
-      conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, DependenciesMet: { isTrue: true, reason: 'Met' }, ...undone, Healthy: { isTrue: false, reason: 'NotRunning' }, ...error.change },
+      conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, DependenciesMet: { isTrue: true, reason: 'Met' }, ...undone, Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined, ...error.change },
     });
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }
+}
+
+function inputOf({ generation }: PluginRecord, { fingerprint }: FoundPlugin): string {
+  return `${fingerprint} ${generation}`;
 }

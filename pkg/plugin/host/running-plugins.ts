@@ -1,19 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EndpointCall } from '../endpoint/endpoint-call.ts';
+import { endpointRoute } from '../endpoint/endpoint-path.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
 import type { ConditionChange } from './plugin-conditions.ts';
-import { workerStopMs } from './start-plugin.ts';
+import { workerStopMs, type PreparedPlugin } from './start-plugin.ts';
+
+/** For API servers in other processes to hear of a change: 500 ms where no notification comes. Milliseconds. */
+const newsMs = 1000;
 
 export interface RunningPlugin {
   readonly worker: PluginWorker;
   /** Fingerprint of its folder when that was last found to hold what it was made of. */
   seen: string;
-  /** See PreparedPlugin. */
-  readonly content: string;
+  readonly prepared: PreparedPlugin;
   readonly version: string;
   readonly dependencies: readonly string[];
   /** What it was started with; see RetryTimes. */
   readonly input: string;
   /** By the clock of `performance`. */
   readonly since: number;
+  /** The worker before it, for calls of endpoints that only it has, until no API server knows of them any more. */
+  before?: PluginWorker;
   /** Newer files that cannot be run, and why. */
   refused?: { fingerprint: string; condition: ConditionChange };
 }
@@ -37,7 +44,14 @@ export class RunningPlugins {
     return this.#plugins.has(name);
   }
 
-  /** Stops the worker, and answers false, where no plugins are to run any more. */
+  /** That which has the endpoint. */
+  workerFor({ plugin, operationId, endpoint }: EndpointCall): PluginWorker | undefined {
+    const running = this.#plugins.get(plugin);
+    const has = (worker: PluginWorker): boolean => worker.description.endpoints.some((each) => each.operationId === operationId && endpointRoute(each) === endpoint);
+    return running?.before !== undefined && !has(running.worker) && has(running.before) ? running.before : running?.worker;
+  }
+
+  /** In the place of the one of that name, if there is one. Stops the worker, and answers false, where no plugins are to run any more. */
   async add(name: string, plugin: RunningPlugin): Promise<boolean> {
     if (this.#isOver) {
       await plugin.worker.stop(workerStopMs);
@@ -46,6 +60,17 @@ export class RunningPlugins {
     this.#plugins.set(name, plugin);
     void this.#awaitEnd(name, plugin);
     return true;
+  }
+
+  /** Ends the worker that `plugin` has taken the place of, when no API server asks for what only that one has. Never rejects. */
+  async endBefore(name: string, plugin: RunningPlugin, signal: AbortSignal): Promise<void> {
+    const { before, worker } = plugin;
+    if (before === undefined) return;
+    const routes = new Set(worker.description.endpoints.map(endpointRoute));
+    const isMissed = before.description.endpoints.some((endpoint) => !routes.has(endpointRoute(endpoint)));
+    if (isMissed && this.#plugins.get(name) === plugin) await delay(newsMs, undefined, { signal }).catch(() => undefined);
+    delete plugin.before;
+    await before.stop(workerStopMs);
   }
 
   async stop(name: string): Promise<void> {

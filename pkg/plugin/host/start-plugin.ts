@@ -1,5 +1,5 @@
 import type { Client } from '#pkg/apimachinery/index';
-import { pluginType, type PluginLimits } from '#pkg/apis/index';
+import { pluginType, type PluginLimits, type PresetRecord } from '#pkg/apis/index';
 import type { Log, ReconcileContext } from '#pkg/runtime/index';
 import { bundlePlugin, type PluginBundle } from '../bundle/bundle-plugin.ts';
 import { digestOf } from '../bundle/fingerprint.ts';
@@ -10,6 +10,7 @@ import { formatObject, type PresetObject } from '../preset/preset-object.ts';
 import { PresetReconciler } from '../preset/preset-reconciler.ts';
 import { readPresets } from '../preset/read-presets.ts';
 import { PluginWorker } from '../worker/plugin-worker.ts';
+import type { ConditionChanges } from './plugin-conditions.ts';
 import { unregisterModels } from './plugin-definitions.ts';
 import type { PluginRecord, StatusChange } from './plugin-record.ts';
 import { StartFailure, step } from './start-failure.ts';
@@ -41,6 +42,10 @@ export interface StartOptions {
   /** Where endpoints of this host are to be had, for API servers in other processes. */
   url: string | undefined;
   signal: AbortSignal;
+  /** What the worker's `health` says is another now. */
+  onHealth: () => void;
+  /** Called when the new worker is loaded, before anything that others see changes: where a version before still runs, its controllers are to stop. */
+  takeOver?: () => Promise<void>;
 }
 
 /** @throws StartFailure of FilesValid */
@@ -59,11 +64,11 @@ export interface StartedPlugin {
 }
 
 /**
- * Worker, models, presets, controllers. Where one of these fails no worker is left; models and presets are the caller's to undo.
+ * Worker, models, presets, controllers. Where one of these fails the new worker is ended; models and presets are the caller's to undo.
  * @throws StartFailure; other errors where the API could not be written to
  */
 export async function startPlugin(options: StartOptions): Promise<StartedPlugin> {
-  const { record, prepared, pluginClient, log, environment, signal } = options;
+  const { record, prepared, pluginClient, log, environment, signal, onHealth } = options;
   const { limits, environment: visible = [] } = record.spec;
   const worker = await step('Healthy', () =>
     PluginWorker.start({
@@ -74,6 +79,7 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
       environment: Object.fromEntries(visible.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]))),
       limits: { ...defaultLimits, ...limits },
       signal,
+      onHealth,
     }),
   );
   try {
@@ -86,17 +92,28 @@ export async function startPlugin(options: StartOptions): Promise<StartedPlugin>
   }
 }
 
-async function bringUp(worker: PluginWorker, { record, prepared, client, log, lister, url, signal }: StartOptions): Promise<StatusChange> {
-  const { models, endpoints } = worker.description;
+export type ContentOptions = Pick<StartOptions, 'record' | 'prepared' | 'client' | 'log' | 'signal'>;
+
+/** Makes models and presets what they are in this version; answers the presets that were there before, and a person's. @throws StartFailure */
+export async function applyContent(worker: PluginWorker, { record, prepared, client, log, signal }: ContentOptions): Promise<{ adopted: PresetRecord[] }> {
   const plugin = record.name;
-  await step('Healthy', async () => refuseEndpointConflicts({ plugin, endpoints }, lister(pluginType).list()));
-  const names = models.map(({ metadata }) => metadata.name);
+  const { models } = worker.description;
   const { indexKeys } = prepared.bundle;
   const registration = { plugin, signal, ...(indexKeys === undefined ? {} : { indexKeys }) };
   for (const definition of models) await step('ModelsServed', () => registerModel(client, { definition }, registration));
-  const { adopted } = await step('PresetsApplied', () =>
+  const names = models.map(({ metadata }) => metadata.name);
+  return step('PresetsApplied', () =>
     new PresetReconciler({ client, log }).apply({ plugin, presets: prepared.presets, models: names, inventory: record.inventory, record: record.recordInventory, signal }),
   );
+}
+
+async function bringUp(worker: PluginWorker, options: StartOptions): Promise<StatusChange> {
+  const { record, client, lister, url, signal, takeOver } = options;
+  const { models, endpoints } = worker.description;
+  await step('Healthy', async () => refuseEndpointConflicts({ plugin: record.name, endpoints }, lister(pluginType).list()));
+  await takeOver?.();
+  const { adopted } = await applyContent(worker, options);
+  const names = models.map(({ metadata }) => metadata.name);
   await step('Healthy', () => worker.runControllers());
   // Those that an earlier version had.
   if (record.status.models?.some((name) => !names.includes(name)) === true) await step('ModelsServed', () => unregisterModels(client, record, { except: names, signal }));
@@ -113,7 +130,16 @@ async function bringUp(worker: PluginWorker, { record, prepared, client, log, li
       ModelsServed: { isTrue: true, reason: 'Served' },
       PresetsApplied: { isTrue: true, reason: 'Applied' },
       Adopted: adopted.length === 0 ? undefined : { isTrue: true, reason: 'MadeByOthers', message: `these were there before, and are not removed at the stop: ${adopted.map(formatObject).join(', ')}` },
-      Healthy: { isTrue: true, reason: 'Running' },
+      ...healthConditions(worker.health),
+      Reloaded: undefined,
     },
+  };
+}
+
+/** What a worker says of its controllers. */
+export function healthConditions({ controllers, reconciles }: PluginWorker['health']): Required<Pick<ConditionChanges, 'Healthy' | 'ReconcilesSucceed'>> {
+  return {
+    Healthy: controllers === undefined ? { isTrue: true, reason: 'Running' } : { isTrue: false, reason: 'ControllersNotRunning', message: controllers },
+    ReconcilesSucceed: reconciles === undefined ? undefined : { isTrue: false, reason: 'Failing', message: reconciles },
   };
 }

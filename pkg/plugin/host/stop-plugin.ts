@@ -31,7 +31,7 @@ export async function stopPlugin(options: StopOptions & { stopWorker: () => Prom
     phase: 'Disabled',
     models: undefined,
     restarts: undefined,
-    conditions: { DependenciesMet: undefined, ModelsServed: served, PresetsApplied: left, Adopted: undefined, Healthy: undefined },
+    conditions: { DependenciesMet: undefined, ModelsServed: served, PresetsApplied: left, Adopted: undefined, Healthy: undefined, ReconcilesSucceed: undefined, Reloaded: undefined },
   });
 }
 

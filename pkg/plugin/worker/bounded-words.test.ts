@@ -53,7 +53,7 @@ test.each<[string, unknown, string]>([
   ['a symbol', Symbol('s'), 'it threw symbol'],
   ['an object', { a: 1 }, 'it threw an object without a message: {"a":1}'],
   ['a bigint', 5n, 'it threw something that cannot be shown'],
-  ['a trap', hostile, 'an error that cannot be shown'],
+  ['a trap', hostile, 'it threw something that cannot be shown'],
   ['a request with headers', { headers: { authorization: 'Bearer abcdef0123456789' } }, 'it threw an object without a message: {"headers":{"authorization":"***"}}'],
   ['one for another', new Error('not saved', { cause: new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED', message: 'refused' } }) }), '; cause: Error: refused'],
   ['several', new AggregateError([new RangeError('one'), new Error('two')], 'all'), 'AggregateError: all'],

@@ -15,7 +15,7 @@ function textOf(thrown: unknown, depth: number): string {
   try {
     if (typeof thrown !== 'object' || thrown === null) return `it threw ${JSON.stringify(thrown) ?? typeof thrown}`;
     const { type, message, stack, cause, errors } = describeError(thrown, { message: maxLength - longestPlace, stack: 4 * maxLength });
-    if (!('message' in thrown)) return `it threw ${message}`;
+    if (typeof (thrown as { message?: unknown }).message !== 'string') return `it threw ${message}`;
     const [first] = errors ?? [];
     const under = depth < deepestCause ? [cause, first].flatMap((each) => (each === undefined ? [] : [`; ${each === cause ? 'cause' : 'of several, the first'}: ${textOf(each, depth + 1)}`])) : [];
     return `${type ?? 'Error'}: ${named(message)}${stack === undefined ? '' : placeIn(stack)}${under.join('')}`;

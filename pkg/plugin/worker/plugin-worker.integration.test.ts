@@ -70,6 +70,10 @@ const failing = controllerFor(postType).named('failing').reconcile(async ({ name
 export default definePlugin({ models: [Note], controllers: [counting, failing], endpoints: [echo, endpoint('/answers/{name}', async (request, context) => answers[request.params.name](request, context))] });
 `;
 
+const sdk = `import { controllerFor, definePlugin, type ResourceType } from '@svc/sdk';
+const postType: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
+`;
+
 function callOf(call: Partial<EndpointCall>): EndpointCall {
   const endpoint = call.operationId === 'getAnswersByName' ? 'GET /apis/api.blog.example.com/v1/answers/{name}' : 'POST /apis/console.api.blog.example.com/v1/posts/{name}/parts/{part}';
   return { plugin: 'test', operationId: 'echo', endpoint, params: { name: 'a', part: '1' }, query: '', contentType: 'application/json', user: { name: 'jane', uid: '1', groups: ['g'] }, requestId: 'r1', ...call };
@@ -129,6 +133,40 @@ test.each([
   expect((line.details['err'] as { stack: string }).stack).toMatch(new RegExp(`/p1/index\\.ts:${number}:`));
   expect(JSON.stringify(plugins.lines)).not.toMatch(/abcdef0123456789/);
   await client.delete(postType, { namespace: '', name });
+});
+
+test('it says that its controllers run when they do, and what keeps them from it', async () => {
+  const broken = await plugins.start(`${sdk}
+    let tries = 0;
+    const definition = controllerFor(postType).named('broken').reconcile(async () => undefined);
+    export default definePlugin({ controllers: [{ ...definition, begin: () => { tries += 1; if (tries === 1) throw new RangeError('not the first time'); return definition.begin(); } }] });`);
+  await expect(broken.runControllers()).rejects.toMatchObject({ reason: 'ControllersFailed', message: expect.stringMatching(/^the controller broken could not be started: RangeError: not the first time \(\/.*index\.ts:\d+:\d+\)$/) });
+  await broken.runControllers();
+  expect(broken.health).toEqual({});
+  expect([await broken.stopControllers(10_000), await broken.stopControllers(10_000)]).toEqual([true, true]);
+  await broken.runControllers();
+
+  const waiting = await plugins.start(`${sdk}
+    export default definePlugin({ controllers: [controllerFor({ ...postType, plural: 'nothings' }).named('waiting').reconcile(async () => undefined)] });`);
+  await waiting.runControllers();
+  expect(waiting.health).toEqual({ controllers: expect.stringMatching(/^the controller waiting does not run: Error: nothings\.test\.example\.com cannot be followed; cause: StatusError: the server could not find the requested resource$/) });
+});
+
+test('it says which reconciles fail, how often and since when', async () => {
+  const { client } = env.servers[0]!;
+  let tell = (): void => undefined;
+  const told = new Promise<void>((resolve) => (tell = resolve));
+  const failing = await plugins.start(`${sdk}
+    export default definePlugin({ controllers: [controllerFor(postType).named('failing').reconcile(async ({ name }) => {
+      if (name === 'unlucky') throw new RangeError('out of luck');
+    })] });`, { onHealth: () => tell() });
+  await client.create(postType, newPost('unlucky'));
+  await failing.runControllers();
+  await told;
+  expect(failing.health.reconciles).toMatch(/^1 object fails since 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ; the last is \/unlucky, of the controller failing, at attempt \d+: RangeError: out of luck \(\/.*\/index\.ts:5:\d+\)$/);
+  await client.delete(postType, { namespace: '', name: 'unlucky' });
+  await failing.stopControllers(10_000);
+  expect(failing.health).toEqual({});
 });
 
 describe('a request', () => {
