@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { EmbeddedPostgres, silentLog } from '#pkg/database/index';
+import { retryWhileAway } from './retry-while-away.ts';
 import { until } from './until.ts';
 
 const run = promisify(execFile);
@@ -19,6 +20,9 @@ export interface Backend {
   application: string;
   query: string;
 }
+
+/** Longer than any fault takes the database away. */
+const awayLimitMs = 30_000;
 
 /** A PostgreSQL of the run's own, with durable settings; where we are root, the servers' tables lie on a small disk in memory, which can be filled. */
 export class FaultPostgres {
@@ -83,14 +87,30 @@ export class FaultPostgres {
     return client;
   }
 
-  /** One statement in a session of its own. */
-  async query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = await this.connect();
-    try {
-      return (await client.query<Row>(text, values)).rows;
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+  /** One statement in a session of its own; again in another one where another fault ends it, so it has to bear that. */
+  query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return retryWhileAway(awayLimitMs, async () => {
+      const client = await this.connect();
+      try {
+        return (await client.query<Row>(text, values)).rows;
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    });
+  }
+
+  /** A session that `begin` has done its work in; another one where another fault ends it meanwhile. The caller ends it. */
+  session(begin: (client: pg.Client) => Promise<unknown>): Promise<pg.Client> {
+    return retryWhileAway(awayLimitMs, async () => {
+      const client = await this.connect();
+      try {
+        await begin(client);
+        return client;
+      } catch (error) {
+        await client.end().catch(() => undefined);
+        throw error;
+      }
+    });
   }
 
   /** The servers' sessions. */
@@ -101,8 +121,9 @@ export class FaultPostgres {
     );
   }
 
-  async postmasterPid(): Promise<number> {
-    return Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
+  /** Its file is missing while it starts anew. */
+  postmasterPid(): Promise<number> {
+    return retryWhileAway(awayLimitMs, async () => Number((await readFile(join(this.#pgdata, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]));
   }
 
   /** The postmaster and all its processes. */
@@ -128,7 +149,7 @@ export class FaultPostgres {
   /** Resolves when it answers, as another process than `before`. */
   async answers(before = 0): Promise<void> {
     await until('PostgreSQL answers', 60_000, async () => {
-      await this.query('SELECT 1');
+      await (await this.connect()).end();
       return (await this.postmasterPid()) !== before;
     });
   }

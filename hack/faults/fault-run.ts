@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseAway } from '#pkg/database/index';
 import type { Arena } from './arena.ts';
 import type { Fault, Heal } from './fault.ts';
 import type { FaultRecord } from './history.ts';
@@ -22,6 +23,8 @@ export interface FaultOutcome {
   /** From its end to the normal rate; undefined if that never came. Seconds. */
   recovery?: number;
   skipped?: string;
+  /** Faults whose connection the other one ended. */
+  cutShort: string[];
   failures: string[];
 }
 
@@ -38,11 +41,14 @@ export interface FaultRunOptions {
 
 /** Does one fault, or several at once, heals them, and waits until work goes on as before. */
 export async function runFaults(kinds: readonly Fault[], { arena, random, book, records, normal, began }: FaultRunOptions): Promise<FaultOutcome> {
-  const outcome: FaultOutcome = { names: kinds.map(({ name }) => name).join(' + '), at: (now() - began) / 1000, tally: { ok: 0, refused: 0, unknown: 0 }, failures: [] };
+  const outcome: FaultOutcome = { names: kinds.map(({ name }) => name).join(' + '), at: (now() - began) / 1000, tally: { ok: 0, refused: 0, unknown: 0 }, cutShort: [], failures: [] };
   const skipped = kinds.flatMap(({ unavailable }) => unavailable?.(arena) ?? []);
   if (skipped.length > 0) return { ...outcome, skipped: skipped.join(', ') };
   book.takeTally();
-  const note = (name: string) => (error: unknown): void => void outcome.failures.push(`${name}: ${describe(error)}`);
+  const note = (name: string) => (error: unknown): void => {
+    const place = kinds.length > 1 && isDatabaseAway(error) ? outcome.cutShort : outcome.failures;
+    place.push(`${name}: ${describe(error)}`);
+  };
   await Promise.all(kinds.map(async (fault) => {
     const record: FaultRecord = { name: fault.name, started: now() };
     records.push(record);

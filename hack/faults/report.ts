@@ -10,12 +10,13 @@ const nameWidth = 24;
 export const heading = `${'seconds'.padStart(8)}  ${'fault'.padEnd(nameWidth)}  ${'ok'.padStart(6)} ${'refused'.padStart(8)} ${'unknown'.padStart(8)}  recovered after`;
 
 /** One fault: when, what clients were told until work went on as before, and how long that took after it was healed. */
-export function outcomeLine({ at, names, tally, recovery, skipped, failures }: FaultOutcome): string {
+export function outcomeLine({ at, names, tally, recovery, skipped, cutShort, failures }: FaultOutcome): string {
   const head = `${at.toFixed(1).padStart(8)}  ${names.padEnd(nameWidth)}  `;
   if (skipped !== undefined) return `${head}NOT TRIED: ${skipped}`;
   const { ok, refused, unknown } = tally;
   const counts = `${String(ok).padStart(6)} ${String(refused).padStart(8)} ${String(unknown).padStart(8)}`;
   const lines = [`${head}${counts}  ${recovery === undefined ? 'NEVER' : `${recovery.toFixed(1)} s`}`];
+  for (const words of cutShort) lines.push(`          cut short ${shortened(words)}`);
   for (const failure of failures) lines.push(`          FAILED ${shortened(failure)}`);
   return lines.join('\n');
 }

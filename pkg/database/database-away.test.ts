@@ -13,6 +13,7 @@ test.each([
   ['a standby', failure({ code: '25006', severity: 'ERROR' })],
   ['a connection that broke', failure({}, 'Connection terminated unexpectedly')],
   ['a pool that is used up', failure({}, 'timeout exceeded when trying to connect')],
+  ['a server that does not answer a new connection', failure({}, 'timeout expired')],
   ['an answer that did not come', failure({}, 'Query read timeout')],
 ])('%s', (_reason, error) => {
   expect(isDatabaseAway(error)).toBe(true);

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 
 const systemCode = /^(?:ECONN|EPIPE|ETIMEDOUT|ENOENT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_)/;
 /** Of `pg` itself, which gives them no code. */
-const lost = /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Client was closed|Cannot use a pool after calling end)/;
+const lost = /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client was closed|Cannot use a pool after calling end)/;
 
 /** Of a user, a password, a database or a right: refused again, however often it is tried. */
 const refused = /^(?:28|3D|42)/;

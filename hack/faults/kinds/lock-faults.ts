@@ -10,6 +10,11 @@ async function tableOf({ postgres }: Arena, { plural }: SampleModel): Promise<st
   return `platform.m_${row?.id ?? 0}`;
 }
 
+/** The servers may hold what it wants for as long. */
+function ignoreLockTimeout(error: unknown): void {
+  if ((error as { code?: unknown }).code !== '55P03') throw error;
+}
+
 /** A transaction of someone else, open until it is healed. */
 function held(name: string, intent: string, begin: (session: pg.Client, arena: Arena) => Promise<unknown>, holdMs = 3000): Fault {
   return {
@@ -17,13 +22,17 @@ function held(name: string, intent: string, begin: (session: pg.Client, arena: A
     intent,
     holdMs,
     inject: async (arena) => {
-      const session = await arena.postgres.connect();
-      await session.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-      await session.query("SET LOCAL lock_timeout = '5s'");
-      await begin(session, arena).catch(() => undefined);
+      const session = await arena.postgres.session(async (client) => {
+        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+        await client.query("SET LOCAL lock_timeout = '5s'");
+        await begin(client, arena).catch(ignoreLockTimeout);
+      });
       return async () => {
-        await session.query('ROLLBACK').catch(() => undefined);
-        await session.end().catch(() => undefined);
+        try {
+          await session.query('ROLLBACK');
+        } finally {
+          await session.end().catch(() => undefined);
+        }
       };
     },
   };

@@ -53,7 +53,7 @@ beforeEach(() => {
 afterEach(() => void jest.useRealTimers());
 
 /** Node's own request and response, on the connection in memory. */
-async function open(input: Partial<WatchConnectionInput> & { options?: Partial<WatchConnectionInput['options']> } = {}): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {
+async function open(input: Omit<Partial<WatchConnectionInput>, 'options'> & { options?: Partial<WatchConnectionInput['options']> } = {}): Promise<{ socket: Socket; response: ServerResponse; connection: WatchConnection }> {
   const socket = new Socket();
   const { request, response } = await new Promise<{ request: IncomingMessage; response: ServerResponse }>((resolve) => {
     createServer((incoming, outgoing) => resolve({ request: incoming, response: outgoing })).emit('connection', socket);
@@ -119,7 +119,7 @@ test('a silent stream has a heartbeat, one with events has none', async () => {
 
 test('initial objects go at the pace of the client, and stop with the watch', async () => {
   const { socket, connection } = await open();
-  const written = connection.writeObjects(['a', 'b', 'c'].map((name) => ({ revision: 1, text: text(name) })));
+  const written = connection.writeObjects(['a', 'b', 'c'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })));
   await turn();
   expect(told).toEqual(['began', 'sent']);
   connection.end();
@@ -170,7 +170,7 @@ test('a client that does not read the end loses its connection after closeGraceM
 
 test('a client that is gone ends the watch at once, and leaves no timer and no listener', async () => {
   const { response, connection } = await open();
-  const written = connection.writeObjects([{ revision: 1, text: text('a') }, { revision: 2, text: text('b') }]);
+  const written = connection.writeObjects(['a', 'b'].map((name) => ({ revision: 1, namespace: '', name, text: text(name) })));
   gone.abort();
   await written;
   await connection.ended;
