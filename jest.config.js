@@ -10,7 +10,7 @@ const isWhole = process.env['SVC_TEST_WHOLE'] === '1';
 export default {
   testPathIgnorePatterns: ['/node_modules/', ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']), ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents'])],
   testMatch: ['<rootDir>/pkg/**/*.test.ts', '<rootDir>/cmd/**/*.test.ts', '<rootDir>/hack/**/*.test.ts'],
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/hack/jest/environment.js',
   testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

@@ -19,6 +19,11 @@ export async function removeAbandoned(folder: string, prefix: string): Promise<v
 async function removeIfAbandoned(dataDir: string): Promise<void> {
   const { mtimeMs, uid } = await stat(dataDir);
   if (uid !== process.getuid?.() || Date.now() - mtimeMs < YOUNGEST_MS) return;
+  await removeDatabase(dataDir);
+}
+
+/** Stops the PostgreSQL of a data folder, and removes both. Throws DatabaseError while a run holds it. */
+export async function removeDatabase(dataDir: string): Promise<void> {
   const lock = await DataDirLock.acquire(dataDir);
   try {
     for (const major of await listMajors(dataDir)) await stopPostgres(join(dataDir, `pgdata-${major}`));

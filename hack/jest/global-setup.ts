@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,13 +33,23 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   const dataDir = await mkdtemp(join(folder, PREFIX));
   // mkdtemp makes it 0700, and PostgreSQL's own user has to pass when we are root.
   if (process.getuid?.() === 0) await chmod(dataDir, 0o711);
+  const stopGuard = startGuard(rootDir, dataDir);
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' };
   const server = await EmbeddedPostgres.start({ dataDir, log, settings });
   process.env['SVC_TEST_DATABASE'] = JSON.stringify(server.connection);
   (globalThis as TestRun).stopTestDatabase = async () => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
+    stopGuard();
   };
+}
+
+/** Removes the database where this process is killed; in a session of its own, as Ctrl-C goes to all of ours. The answer ends it. */
+function startGuard(rootDir: string, dataDir: string): () => void {
+  const guard = spawn(process.execPath, ['--import', 'tsx', join(rootDir, 'hack/jest/database-guard.ts'), dataDir], { cwd: rootDir, detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  guard.on('error', (error) => process.stderr.write(`The database of an interrupted run would stay behind: ${error.message}\n`));
+  guard.unref();
+  return () => guard.stdin.end();
 }
 
 interface Modules {
