@@ -1,12 +1,22 @@
 import type { Socket } from 'node:net';
+import { peerAddress, type TrustedProxies } from './client-address.ts';
+import { ConnectionShares } from './connection-shares.ts';
+import { networkOf } from './network-of.ts';
 
 export interface ConnectionLimitsOptions {
   /** Default 10 000; what comes beyond may ask for nothing but a probe. */
   connections: number;
-  /** Of one address; one beyond is closed at once. Default 0: no limit, as behind a proxy all come from one. */
+  /** Of one address (of IPv6: one /64) that is no trusted proxy's; one beyond is closed at once. Default 0: no limit, as behind a proxy all come from one. */
   connectionsPerAddress: number;
   /** After so many a connection is closed, with the last answer saying so. Default 0: no limit. */
   requestsPerConnection: number;
+}
+
+export interface ConnectionLimitsParts {
+  /** Whose connections are of many clients, and count as nobody's. */
+  proxies: TrustedProxies;
+  /** Is nothing under way on it? Of a connection as it is after its handshake. */
+  isIdle: (socket: Socket) => boolean;
 }
 
 /** What a connection is allowed: everything, a probe alone, or nothing. */
@@ -16,13 +26,17 @@ export type Admission = 'full' | 'probe' | 'none';
 export const reservedConnections = 32;
 
 /**
- * Counts connections against their limits. Beyond the limit a few are taken in all the same, for one probe each: of those that have not yet
+ * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under way, the oldest of the address that has most:
+ * so whoever opens very many keeps nobody out. Where there is none, a few are taken in all the same, for one probe each: of those that have not yet
  * asked anything the oldest is closed when there are too many, so that holding them open keeps nobody out.
  */
 export class ConnectionLimits {
   private readonly options: ConnectionLimitsOptions;
   private readonly open = new Set<Socket>();
-  private readonly byAddress = new Map<string, number>();
+  private readonly parts: ConnectionLimitsParts;
+  private readonly shares = new ConnectionShares();
+  /** By what they were before their handshake. */
+  private readonly carried = new WeakMap<Socket, Socket>();
   /** Taken in beyond the limit; deleted from `silent` when they ask. */
   private readonly beyond = new WeakSet<Socket>();
   private readonly silent = new Set<Socket>();
@@ -31,9 +45,11 @@ export class ConnectionLimits {
   private added = 0;
   private refusedByAddress = 0;
   private refusedByCount = 0;
+  private madeRoom = 0;
 
-  constructor(options: ConnectionLimitsOptions) {
+  constructor(options: ConnectionLimitsOptions, parts: ConnectionLimitsParts) {
     this.options = options;
+    this.parts = parts;
   }
 
   get count(): number {
@@ -45,8 +61,9 @@ export class ConnectionLimits {
     return this.added;
   }
 
-  get refused(): { address: number; total: number } {
-    return { address: this.refusedByAddress, total: this.refusedByCount };
+  /** `idle`: closed for one that came later. */
+  get refused(): { address: number; total: number; idle: number } {
+    return { address: this.refusedByAddress, total: this.refusedByCount, idle: this.madeRoom };
   }
 
   /** For connections that were not even accepted. */
@@ -58,15 +75,16 @@ export class ConnectionLimits {
   add(socket: Socket): Admission {
     const { connections, connectionsPerAddress } = this.options;
     this.added += 1;
-    const address = socket.remoteAddress ?? '';
-    const ofAddress = this.byAddress.get(address) ?? 0;
-    if (connectionsPerAddress > 0 && ofAddress >= connectionsPerAddress) {
+    const address = peerAddress(socket);
+    const network = this.parts.proxies.trusts(address) ? undefined : networkOf(address);
+    if (network !== undefined && connectionsPerAddress > 0 && this.shares.countOf(network) >= connectionsPerAddress) {
       this.refusedByAddress += 1;
       return 'none';
     }
-    this.byAddress.set(address, ofAddress + 1);
+    if (this.open.size >= connections) this.makeRoom();
     this.open.add(socket);
-    socket.once('close', () => this.remove(socket, address));
+    if (network !== undefined) this.shares.add(network, socket);
+    socket.once('close', () => this.remove(socket, network));
     if (this.open.size <= connections) return 'full';
     this.refusedByCount += 1;
     this.beyond.add(socket);
@@ -82,6 +100,7 @@ export class ConnectionLimits {
 
   /** For a connection whose TLS handshake is done: to Node it is another socket from here on. */
   carry(from: Socket, to: Socket): void {
+    this.carried.set(from, to);
     if (!this.beyond.has(from)) return;
     this.beyond.add(to);
     if (!this.silent.delete(from)) return;
@@ -112,11 +131,18 @@ export class ConnectionLimits {
     oldest.destroy();
   }
 
-  private remove(socket: Socket, address: string): void {
+  private makeRoom(): void {
+    const idle = this.shares.oldestIdle((socket) => !this.beyond.has(socket) && this.parts.isIdle(this.carried.get(socket) ?? socket));
+    if (idle === undefined) return;
+    this.madeRoom += 1;
+    this.cut.add(idle);
+    this.remove(idle, networkOf(peerAddress(idle)));
+    idle.destroy();
+  }
+
+  private remove(socket: Socket, network: string | undefined): void {
     this.open.delete(socket);
     this.silent.delete(socket);
-    const left = this.byAddress.get(address)! - 1;
-    if (left === 0) this.byAddress.delete(address);
-    else this.byAddress.set(address, left);
+    if (network !== undefined) this.shares.remove(network, socket);
   }
 }

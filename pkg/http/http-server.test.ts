@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
@@ -265,22 +265,46 @@ test('headers that do not arrive are 408', async () => {
 
 describe('connections beyond the limit', () => {
   const isProbe = (path: string): boolean => path === '/livez';
+  const okButHeld: Handler = async (context) => {
+    if (context.info.path !== '/held') return ok(context);
+    context.response.flushHeaders();
+    await once(context.signal, 'abort');
+  };
+  /** A connection on which something is under way. */
+  const held = async (open: TestServer['open']): Promise<Socket> => {
+    const socket = await open();
+    socket.write('GET /held HTTP/1.1\r\nHost: h\r\n\r\n');
+    await once(socket, 'data');
+    return socket;
+  };
+
+  test('take the place of the oldest of whoever has most that asks nothing', async () => {
+    const { open, raw, server } = await start(okButHeld, { connections: 4 }, isProbe);
+    const busy = await held(open);
+    const idle = [await open(), await open(), await open()];
+    const closed = readAll(idle[0]!);
+    expect(await raw('GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
+    expect(await closed).toBe('');
+    expect(server.connections).toMatchObject({ refused: { total: 0, address: 0, idle: 1 } });
+    expect([busy.destroyed, idle[1]!.destroyed, idle[2]!.destroyed]).toEqual([false, false, false]);
+    for (const socket of [busy, ...idle]) socket.destroy();
+  });
 
   test('may ask for a probe, once, and hear of anything else that they are too many', async () => {
-    const { open, raw, server } = await start(ok, { connections: 1 }, isProbe);
-    const first = await open();
+    const { open, raw, server } = await start(okButHeld, { connections: 1 }, isProbe);
+    const first = await held(open);
     expect(await raw(`${get}\r\n`)).toMatch(/^HTTP\/1.1 200 [^]*\r\nConnection: close\r\n/i);
     const refused = await raw('GET /x HTTP/1.1\r\nHost: h\r\n\r\n');
     expect(refused).toMatch(/^HTTP\/1.1 429 [^]*too many connections/);
     expect(refused).toMatch(/\r\nRetry-After: 1\r\n/i);
     expect(refused).toMatch(/\r\nConnection: close\r\n/i);
-    expect(server.connections.refused).toEqual({ total: 2, address: 0 });
+    expect(server.connections.refused).toEqual({ total: 2, address: 0, idle: 0 });
     first.destroy();
   });
 
   test('cannot keep probes out by saying nothing', async () => {
-    const { open, raw } = await start(ok, { connections: 1 }, isProbe);
-    const first = await open();
+    const { open, raw } = await start(okButHeld, { connections: 1 }, isProbe);
+    const first = await held(open);
     const silent: Promise<string>[] = [];
     for (let i = 0; i < 200; i += 1) silent.push(readAll(await open().catch(() => first)));
     for (let i = 0; i < 3; i += 1) expect(await raw(`${get}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
@@ -291,7 +315,7 @@ describe('connections beyond the limit', () => {
     const { open, server } = await start(ok, { connectionsPerAddress: 1 });
     const first = await open();
     expect(await readAll(await open())).toBe('');
-    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1 }, failedHandshakes: 0 });
+    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1, idle: 0 }, failedHandshakes: 0 });
     first.destroy();
   });
 });

@@ -103,7 +103,7 @@ export class HttpServer {
     this.limits = { ...defaultLimits, ...limits };
     this.isProbe = isProbe;
     this.proxies = proxies;
-    this.admitted = new ConnectionLimits(this.limits);
+    this.admitted = new ConnectionLimits(this.limits, { proxies, isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false });
     setMaxListeners(0, this.drain.signal);
     this.options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
@@ -195,7 +195,7 @@ export class HttpServer {
   }
 
   /** Connections open now; and so far those refused, and those on which TLS did not come about. */
-  get connections(): { open: number; refused: { total: number; address: number }; failedHandshakes: number } {
+  get connections(): { open: number; refused: ConnectionLimits['refused']; failedHandshakes: number } {
     return { open: this.admitted.count, refused: this.admitted.refused, failedHandshakes: this.failedHandshakes };
   }
 

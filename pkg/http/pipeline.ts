@@ -31,6 +31,10 @@ export class Pipeline {
     return [...this.responses];
   }
 
+  get isIdle(): boolean {
+    return this.responses.size === 0;
+  }
+
   /** Calls `serve` at once or in its turn; never, where the connection has ended before. */
   add(response: ServerResponse, serve: () => void): void {
     if (this.isEnding || this.socket.destroyed) return;

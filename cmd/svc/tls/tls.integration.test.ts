@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { pino, type Logger } from 'pino';
-import { CertificateFiles, chain, HttpServer, ServerCertificate, withRequestId, withStatus, withStrictTransport, type KeyPair } from '#pkg/http/index';
+import { CertificateFiles, chain, HttpServer, type KeyPair, ServerCertificate, TrustedProxies, withRequestId, withStatus, withStrictTransport } from '#pkg/http/index';
 import { waitUntil } from '../../../pkg/testenv/faults/wait-until.ts';
 import { writeKubeconfig } from './kubeconfig.ts';
 import { LocalCertificate } from './local-certificate.ts';
@@ -165,9 +165,26 @@ describe('a listener of https', () => {
     expect(server.connections.failedHandshakes).toBe(2);
   });
 
+  /** Whose connections make room for nobody. */
+  const proxies = new TrustedProxies(['127.0.0.1']);
+
+  test('closes an idle connection for one that comes later, shaken hands or not', async () => {
+    const authority = await makeAuthority();
+    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 } });
+    closers.push(() => server.close({ drainTimeoutMs: 200 }));
+    const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
+    const silent = connect(port, '127.0.0.1').on('error', () => undefined).resume();
+    await waitUntil(() => server.connections.open === 1);
+    const idle = (await greet(port, authority.cert)).resume();
+    await waitUntil(() => silent.destroyed);
+    await greet(port, authority.cert);
+    await waitUntil(() => idle.destroyed);
+    expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 0, idle: 2 }, failedHandshakes: 0 });
+  });
+
   test('keeps a few connections beyond the limit for probes', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')), log, limits: { connections: 1 }, isProbe: (path) => path === '/livez' });
+    const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], async ({ response }) => void response.end('ok')), log, limits: { connections: 1 }, proxies, isProbe: (path) => path === '/livez' });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
     const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
     await greet(port, authority.cert);
@@ -180,7 +197,7 @@ describe('a listener of https', () => {
 
   test('closes the oldest of these for one that comes later, which is no handshake that failed', async () => {
     const authority = await makeAuthority();
-    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 } });
+    const server = new HttpServer({ handler: async ({ response }) => void response.end('ok'), log, limits: { connections: 1 }, proxies });
     closers.push(() => server.close({ drainTimeoutMs: 200 }));
     const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate(await issueCertificate(authority, ['127.0.0.1'])) });
     const silent: Socket[] = [];

@@ -1,0 +1,40 @@
+import { Socket } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { ConnectionShares } from './connection-shares.ts';
+
+function fill(shares: ConnectionShares, counts: Record<string, number>): Map<Socket, string> {
+  const names = new Map<Socket, string>();
+  for (const [network, count] of Object.entries(counts)) {
+    for (let i = 0; i < count; i += 1) {
+      const socket = new Socket();
+      names.set(socket, `${network}${i}`);
+      shares.add(network, socket);
+    }
+  }
+  return names;
+}
+
+test('who has most gives the oldest that is idle, until another has more', () => {
+  const shares = new ConnectionShares();
+  const names = fill(shares, { a: 2, b: 4, c: 3 });
+  const taken: string[] = [];
+  for (let i = 0; i < 5; i += 1) {
+    const socket = shares.oldestIdle((each) => names.get(each) !== 'b0')!;
+    taken.push(names.get(socket)!);
+    shares.remove(names.get(socket)![0]!, socket);
+  }
+  expect(taken.slice(0, 2)).toEqual(['b1', expect.stringMatching(/^[bc]/)]);
+  // Four of b, three of c and two of a become two, two and one or the like.
+  expect(['a', 'b', 'c'].map((network) => shares.countOf(network)).toSorted()).toEqual([1, 1, 2]);
+});
+
+test('none where none is idle, or there is none at all; of very many that are busy the later ones are met in time', () => {
+  const shares = new ConnectionShares();
+  expect(shares.oldestIdle(() => true)).toBeUndefined();
+  const names = fill(shares, { a: 200 });
+  expect(shares.oldestIdle(() => false)).toBeUndefined();
+  const found = [1, 2, 3, 4].map(() => shares.oldestIdle((each) => names.get(each) === 'a150'));
+  expect(found.filter((each) => each !== undefined).map((each) => names.get(each))).toContain('a150');
+  for (const [socket] of names) shares.remove('a', socket);
+  expect([shares.countOf('a'), shares.oldestIdle(() => true)]).toEqual([0, undefined]);
+});
