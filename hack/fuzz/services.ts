@@ -40,12 +40,12 @@ export interface Service {
   start(options: ServiceRunOptions): Promise<ServiceRun>;
 }
 
-const platform: AttackedService = { command: 'apiserver', portOption: 'svc.server.port', options: [], readState: readPlatformState, judge: platformJudge };
+const platform: AttackedService = { command: 'apiserver', portOption: 'svc.server.port', options: ['--svc.http.max-wrong-credentials=0'], readState: readPlatformState, judge: platformJudge };
 /** Without limits that a run would reach at once, and without a clock, so that what was signed is right whenever it is sent. */
 export const accessService: AttackedService = {
   command: 'serve',
   portOption: 'svc.access.port',
-  options: ['--svc.server.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
+  options: ['--svc.server.port=0', '--svc.server.tls.port=0', '--svc.access.tls.port=0', '--svc.access.throttle.anonymous=1000000000', '--svc.http.max-wrong-credentials=0', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.access.signature.max-skew=0s'],
   readState: readAccessState,
   judge: accessJudge,
 };

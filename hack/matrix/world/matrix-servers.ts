@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const startTimeoutMs = 90_000;
 const stopTimeoutMs = 60_000;
 /** So that a hundred thousand requests of one address are no flood. */
-const noThrottle = ['--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000'];
+const noThrottle = ['--svc.access.throttle.anonymous=1000000000', '--svc.access.throttle.user=1000000000', '--svc.access.login.ip-limit=1000000', '--svc.http.max-wrong-credentials=0'];
 
 export interface MatrixServersOptions {
   /** Of a database that nobody else is on. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { TrustedProxies } from '#pkg/http/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { isAccessError, newThrottled } from '../http/access-error.ts';
@@ -96,6 +96,27 @@ describe('a right password', () => {
     const request = { headers: { authorization: header(username, password) }, socket: {} } as Parameters<BasicAuthenticator['authenticateRequest']>[0];
     await expect(brief.authenticateRequest(request)).rejects.toMatchObject({ code: 401 });
     expect(logins).toHaveLength(2);
+  });
+
+  test('that is used goes on while its account is locked by failures of others', async () => {
+    const service = new LoginService({ database: platform.access, audit: platform.audit, hasher, accountLimit: 2 });
+    const brief = new BasicAuthenticator({ database: platform.access, proxies, cacheMs: 1000, login: { login: (request) => (logins.push(request), service.login(request)) } });
+    const clock = jest.spyOn(performance, 'now');
+    const requestOf = (text: string) => ({ headers: { authorization: header(username, text) }, socket: {} }) as Parameters<BasicAuthenticator['authenticateRequest']>[0];
+    let now = 1000;
+    clock.mockImplementation(() => now);
+    try {
+      expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+      for (let i = 0; i < 2; i += 1) await expect(brief.authenticateRequest(requestOf('wrong'))).rejects.toMatchObject({ code: 401 });
+      for (let i = 0; i < 3; i += 1) {
+        now += 900;
+        expect(await brief.authenticateRequest(requestOf(password))).toMatchObject({ name: username });
+      }
+      now += 1000;
+      await expect(brief.authenticateRequest(requestOf(password))).rejects.toMatchObject({ code: 401 });
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test('of a watch is looked at again without a login, however long it lasts', async () => {

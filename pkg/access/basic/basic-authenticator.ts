@@ -19,7 +19,7 @@ export interface BasicAuthenticatorOptions {
   database: AccessDatabase;
   login: Pick<LoginService, 'login'>;
   proxies: TrustedProxies;
-  /** How long a password that was right is not hashed again. Default 60 s. */
+  /** How long after its last use a password that was right is not hashed again. Default 60 s. */
   cacheMs?: number;
 }
 
@@ -30,7 +30,8 @@ interface Verified {
 
 /**
  * Reads `Authorization: Basic`, username (or e-mail) and password; undefined where there is none. A password is tried as a login, whose lockout it shares,
- * and one that was right is remembered for a minute, as a hash under a key of this process. Each request looks at the user all the same: one that
+ * and one that was right is remembered until it was not used for a minute, as a hash under a key of this process: nobody who uses it is locked out by
+ * failures of others. Each request looks at the user all the same: one that
  * is disabled, or has another password by now, is refused from the next request on, on every replica. A request that is asked about again, as a watch is,
  * is no further login.
  *
@@ -72,9 +73,11 @@ export class BasicAuthenticator implements RequestAuthenticator {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       // Many at once are one login.
       const verifying = this.#verified.get(key) ?? this.#verify(key, credentials, request);
-      const { login, until } = await verifying;
-      const user = performance.now() < until ? await this.#userOf(login) : undefined;
+      const verified = await verifying;
+      const { login } = verified;
+      const user = performance.now() < verified.until ? await this.#userOf(login) : undefined;
       if (user !== undefined) {
+        verified.until = performance.now() + this.#options.cacheMs;
         this.#let.set(request, login);
         return user;
       }
