@@ -24,6 +24,12 @@ export const accessContents: Readonly<Record<string, MigratedContents>> = {
     },
     sequences: ['login_logs_id_seq', 'operate_logs_id_seq'],
   },
+  '0003_name_skeletons': {
+    tables: {
+      organization_skeletons: ['skeleton', 'owner', 'made_of'],
+      username_skeletons: ['skeleton', 'owner', 'made_of'],
+    },
+  },
 };
 
 /** Of schema `platform`, without the tables of models. */

@@ -16,6 +16,7 @@ import { loginOperations } from './login/login-operations.ts';
 import { LoginService } from './login/login-service.ts';
 import { AccessMaintenance } from './maintenance/access-maintenance.ts';
 import { referenceOperations } from './openapi/reference-operations.ts';
+import { NameClaims } from './names/name-claims.ts';
 import type { Namespaces } from './orgs/namespaces.ts';
 import { orgOperations } from './orgs/org-operations.ts';
 import { OrgNamespaces } from './orgs/org-namespaces.ts';
@@ -87,6 +88,7 @@ export class AccessService {
   readonly #tokenUses: TokenUses;
   readonly #personalTokens: PersonalTokens;
   readonly #orgNamespaces: OrgNamespaces;
+  readonly #names: NameClaims;
   readonly #maintenance: AccessMaintenance;
   /** For AccessServer. */
   readonly parts: AccessParts;
@@ -110,14 +112,15 @@ export class AccessService {
     this.#tokenUses = new TokenUses({ database, audit, log });
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
-    this.#maintenance = new AccessMaintenance({ database, log, auditRetentionDays: settings.auditRetentionDays });
+    this.#names = new NameClaims({ database, log });
+    this.#maintenance = new AccessMaintenance({ database, log, names: this.#names, auditRetentionDays: settings.auditRetentionDays });
     const sessions = this.#sessions;
     const login = this.#login;
     const profileParts = { database, audit, users, hasher, sessions, bearerTokens, login };
     const described: Operation[] = [
       ...loginOperations({ login, bearerTokens, users }),
-      ...userOperations({ ...profileParts, organizations, isSubject: platform.isSubject }),
-      ...orgOperations({ database, audit, organizations, namespaces: this.#orgNamespaces }),
+      ...userOperations({ ...profileParts, organizations, isSubject: platform.isSubject, names: this.#names }),
+      ...orgOperations({ database, audit, organizations, names: this.#names, namespaces: this.#orgNamespaces }),
       ...roleOperations({ database, audit, users, organizations }),
       ...accessKeyOperations(accessKeys),
       ...sessionOperations({ database, audit, sessions }),
@@ -165,15 +168,17 @@ export class AccessService {
     return { endpoints: personalTokenEndpoints({ tokens: this.#personalTokens, proxies: this.#options.proxies }), documents: [personalTokenDocument] };
   }
 
-  /** Begins what goes on by itself: namespaces of organizations, and the removal of what has expired. */
+  /** Begins what goes on by itself: namespaces of organizations, the removal of what has expired, and the comparison of names from before. */
   start(): void {
     this.#orgNamespaces.start();
+    // Whoever makes a name waits for it, and tries again.
+    this.#names.prepare().catch((error: unknown) => this.#options.log.warn({ err: error }, 'names could not be compared; it is tried again'));
     this.#maintenance.start();
   }
 
   /** Resolves when nothing is under way any more. */
   async stop(): Promise<void> {
-    await Promise.all([this.#orgNamespaces.stop(), this.#maintenance.stop(), this.#tokenUses.stop()]);
+    await Promise.all([this.#orgNamespaces.stop(), this.#maintenance.stop(), this.#names.stop(), this.#tokenUses.stop()]);
   }
 }
 

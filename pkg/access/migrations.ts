@@ -22,6 +22,13 @@ export const accessMigrations: readonly Migration[] = [
       for (const statement of identitySchema) await sql.raw(statement).execute(db);
     },
   },
+  {
+    name: '0003_name_skeletons',
+    beside: '0002_identity',
+    async up(db) {
+      for (const statement of nameSkeletons) await sql.raw(statement).execute(db);
+    },
+  },
 ];
 
 /**
@@ -186,3 +193,15 @@ const identitySchema: readonly string[] = [
     SELECT id, '00000000-0000-0000-0000-000000000002', r.role FROM users, (VALUES ('OrgUser'), ('OrgAdmin')) r (role) WHERE username = 'admin' OR r.role = 'OrgUser'`,
   'CREATE INDEX personal_tokens_of_users ON personal_tokens (user_id)',
 ];
+
+/** What names look like (`names/name-claims.ts`), which fills them in the background: of no two that are made from now on may it be the same. */
+const nameSkeletons: readonly string[] = (['users', 'organizations'] as const).flatMap((table) => {
+  const claims = { users: 'username_skeletons', organizations: 'organization_skeletons' }[table];
+  return [
+    `CREATE TABLE ${claims} (
+      skeleton bytea PRIMARY KEY CHECK (octet_length(skeleton) = 32),
+      owner uuid NOT NULL REFERENCES ${table} ON DELETE CASCADE,
+      made_of text NOT NULL)`,
+    `CREATE INDEX ${claims}_of_owners ON ${claims} (owner)`,
+  ];
+});

@@ -1,9 +1,12 @@
 import type { Log } from '#pkg/database/index';
 import type { AccessDatabase } from '../access-database.ts';
+import type { NameClaims } from '../names/name-claims.ts';
 
 export interface AccessMaintenanceOptions {
   database: AccessDatabase;
   log: Log;
+  /** What a replica of the version before has named is looked at in each round. Default: nothing is. */
+  names?: Pick<NameClaims, 'adopt'>;
   /** How long the audit is kept. Days, default 180. */
   auditRetentionDays?: number;
   /** From the end of one round to the next, give or take a tenth, so that replicas do not go in step. Default 5 minutes. */
@@ -34,7 +37,7 @@ const cleanings: readonly Cleaning[] = [
 
 /** Deletes what has expired, round by round, in small statements; a round that fails is logged and the next one tries again. Any replica may do it, several at once. */
 export class AccessMaintenance {
-  readonly #options: Required<AccessMaintenanceOptions>;
+  readonly #options: AccessMaintenanceOptions & Required<Omit<AccessMaintenanceOptions, 'names'>>;
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
   #isRunning = false;
@@ -84,8 +87,9 @@ export class AccessMaintenance {
   async #runRound(): Promise<void> {
     try {
       await this.clean();
+      await this.#options.names?.adopt();
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'Expired credentials and old audit rows could not be deleted; the next round tries again.');
+      this.#options.log.warn({ err: error }, 'Expired credentials and old audit rows could not be deleted, or names not compared; the next round tries again.');
     }
     if (this.#isRunning) this.#schedule();
   }

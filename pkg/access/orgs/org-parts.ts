@@ -1,5 +1,6 @@
 import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
+import type { NameClaims } from '../names/name-claims.ts';
 import type { OrgNamespaces } from './org-namespaces.ts';
 import type { Organizations } from './organizations.ts';
 
@@ -8,5 +9,6 @@ export interface OrgParts {
   database: AccessDatabase;
   audit: Audit;
   organizations: Organizations;
+  names: Pick<NameClaims, 'prepare' | 'claim'>;
   namespaces: OrgNamespaces;
 }

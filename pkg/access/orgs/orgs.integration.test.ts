@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { startAccessTest, type AccessAnswer, type AccessTest } from '../accesstest/start-access-test.ts';
 import type { OrgRole, SystemRole } from '../principals/caller.ts';
 import type { Namespaces } from './namespaces.ts';
+import { NameClaims } from '../names/name-claims.ts';
 import { OrgNamespaces } from './org-namespaces.ts';
 import { orgOperations } from './org-operations.ts';
 import { defaultOrgId, rootOrgId } from './organization.ts';
@@ -58,7 +59,7 @@ beforeAll(async () => {
     operations: ({ access: database, audit, log }) => {
       const namespaces = new OrgNamespaces({ database, namespaces: platform, log, intervalMs: 50, patienceMs });
       loops.push(namespaces);
-      return orgOperations({ database, audit, organizations: new Organizations(database), namespaces });
+      return orgOperations({ database, audit, organizations: new Organizations(database), names: new NameClaims({ database, log }), namespaces });
     },
   });
 });

@@ -15,8 +15,9 @@ interface OrgFields {
 }
 
 /** Its namespace comes at once, or, while the platform cannot be reached, later: `namespace_ready` says which. */
-export async function createOrg(call: Call, { database, audit, organizations, namespaces }: OrgParts): Promise<Organization> {
+export async function createOrg(call: Call, { database, audit, organizations, names, namespaces }: OrgParts): Promise<Organization> {
   const { name, comment = '' } = readFields(await call.request.fields(), true);
+  await names.prepare();
   const created = await withUniqueName(() =>
     database.transaction(async (on) => {
       const { rows } = await on.query<Organization>({
@@ -25,6 +26,7 @@ export async function createOrg(call: Call, { database, audit, organizations, na
         values: [name, fold(name!), comment, call.caller.username],
       });
       const organization = rows[0]!;
+      await names.claim('organization', organization, on);
       await audit.operate({ ...actorOf(call), action: 'create', resourceType: 'organization', resource: name!, orgId: organization.id }, on);
       return organization;
     }),
@@ -34,8 +36,9 @@ export async function createOrg(call: Call, { database, audit, organizations, na
 }
 
 /** `isWhole`: PUT, which must have a name. */
-export async function changeOrg(call: Call, { id }: Organization, isWhole: boolean, { database, audit, organizations, namespaces }: OrgParts): Promise<Organization> {
+export async function changeOrg(call: Call, { id, name: before }: Organization, isWhole: boolean, { database, audit, organizations, names, namespaces }: OrgParts): Promise<Organization> {
   const { name, comment } = readFields(await call.request.fields(), isWhole);
+  await names.prepare();
   await withUniqueName(() =>
     database.transaction(async (on) => {
       // A namespace tells the name of its organization.
@@ -46,6 +49,8 @@ export async function changeOrg(call: Call, { id }: Organization, isWhole: boole
         values: [id, name ?? null, name === undefined ? null : fold(name), comment ?? null],
       });
       if (rows[0] === undefined) throw newOrgNotFound();
+      // One that looks like another from before keeps its name.
+      if (name !== undefined && name !== before) await names.claim('organization', { id, name }, on);
       const changed = Object.entries({ name, comment }).flatMap(([field, value]) => (value === undefined ? [] : [field]));
       await audit.operate({ ...actorOf(call), action: 'update', resourceType: 'organization', resource: rows[0].name, detail: changed.join(', '), orgId: id }, on);
     }),

@@ -37,10 +37,12 @@ export async function createUser(call: Call, organization: Organization, parts: 
   const mayReuse = isAdministrator(caller);
   if (!mayReuse) await refuseSubject(call, user.username, parts);
   const passwordHash = user.password === undefined ? null : await parts.hasher.hash(user.password);
+  await parts.names.prepare();
   const keys = { username_key: fold(user.username), email_key: fold(user.email) };
   return withUniqueFields(parts.database.pool, keys, () =>
     parts.database.transaction(async (on) => {
       const id = await insertUser({ user, passwordHash, createdBy: caller.username }, on);
+      await parts.names.claim('user', { id, name: user.username }, on);
       // Afterwards: who deletes a user of this name at this moment has been waited for.
       if (!mayReuse) await refuseRetired(keys.username_key, on);
       if (!isRoot(organization)) await addMember(id, organization, caller.username, on);

@@ -12,7 +12,7 @@ import { presentUser, type UserRow } from './user.ts';
 import type { UserParts } from './user-parts.ts';
 import { readComment, readEmail, readName } from './user-rules.ts';
 
-export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject'>;
+export type OwnProfileParts = Omit<UserParts, 'organizations' | 'isSubject' | 'names'>;
 
 /** What people do with their own account. */
 export class OwnProfile {

@@ -1,7 +1,9 @@
 import { startAccessTest, type AccessTest, type AccessTestParts } from '../accesstest/start-access-test.ts';
 import { testCredential } from '../accesstest/test-credential.ts';
 import { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
+import type { Operation } from '../http/operation.ts';
 import { LoginService } from '../login/login-service.ts';
+import { NameClaims } from '../names/name-claims.ts';
 import { Organizations } from '../orgs/organizations.ts';
 import { PasswordHasher } from '../passwords/password-hasher.ts';
 import { Sessions } from '../sessions/sessions.ts';
@@ -15,8 +17,8 @@ export interface TestUsers {
   parts: UserParts & { sessions: Sessions; bearerTokens: BearerTokens; login: LoginService; hasher: PasswordHasher };
 }
 
-/** The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is. */
-export async function startTestUsers({ isSubject = () => false }: { isSubject?: SubjectCheck } = {}): Promise<TestUsers> {
+/** The operations on users, with real logins and sessions; hashes cost next to nothing. `isSubject`: default nobody is; `more`: operations besides. */
+export async function startTestUsers({ isSubject = () => false, more = () => [] }: { isSubject?: SubjectCheck; more?: (parts: UserParts) => readonly Operation[] } = {}): Promise<TestUsers> {
   const made: TestUsers['parts'][] = [];
   const sessionsOf = new Map<AccessTestParts['access'], Sessions>();
   const server = await startAccessTest({
@@ -25,7 +27,7 @@ export async function startTestUsers({ isSubject = () => false }: { isSubject?: 
       sessionsOf.set(access, sessions);
       return [testCredential, sessions.credential];
     },
-    operations: ({ access: database, audit }) => {
+    operations: ({ access: database, audit, log }) => {
       const hasher = new PasswordHasher({ memoryKiB: 64, passes: 1 });
       const parts = {
         database,
@@ -34,12 +36,13 @@ export async function startTestUsers({ isSubject = () => false }: { isSubject?: 
         users: new Users(database),
         organizations: new Organizations(database),
         isSubject,
+        names: new NameClaims({ database, log }),
         sessions: sessionsOf.get(database)!,
         bearerTokens: new BearerTokens({ database, audit }),
         login: new LoginService({ database, audit, hasher }),
       };
       made.push(parts);
-      return userOperations(parts);
+      return [...userOperations(parts), ...more(parts)];
     },
   });
   return { server, parts: made[0]! };

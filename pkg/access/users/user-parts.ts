@@ -2,6 +2,7 @@ import type { AccessDatabase } from '../access-database.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { BearerTokens } from '../bearer-tokens/bearer-tokens.ts';
 import type { LoginService } from '../login/login-service.ts';
+import type { NameClaims } from '../names/name-claims.ts';
 import type { Organizations } from '../orgs/organizations.ts';
 import type { PasswordHasher } from '../passwords/password-hasher.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -14,6 +15,7 @@ export interface UserParts {
   users: Users;
   organizations: Organizations;
   isSubject: SubjectCheck;
+  names: Pick<NameClaims, 'prepare' | 'claim'>;
   hasher: Pick<PasswordHasher, 'hash'>;
   sessions: Pick<Sessions, 'endAll'>;
   bearerTokens: Pick<BearerTokens, 'revokeAll'>;

@@ -1,0 +1,146 @@
+import type { Logger } from 'pino';
+import type { AccessDatabase, Queryable } from '../access-database.ts';
+import { newFieldErrors } from '../http/access-error.ts';
+import { isDuplicate } from '../users/unique-fields.ts';
+import { confusablesVersion } from './confusables-data.ts';
+import { skeletonKeys } from './skeleton.ts';
+
+const BATCH = 200;
+/** Of two processes that look at the same names, one does. */
+const LOCK = 'svc access.names';
+/** Pairs that one process logs. */
+const MOST_LOGGED = 1000;
+
+interface Kind {
+  readonly table: string;
+  readonly nameColumn: 'username' | 'name';
+  readonly since: string;
+  readonly claims: string;
+}
+
+const kinds = {
+  user: { table: 'users', nameColumn: 'username', since: 'date_joined', claims: 'username_skeletons' },
+  organization: { table: 'organizations', nameColumn: 'name', since: 'date_created', claims: 'organization_skeletons' },
+} satisfies Record<string, Kind>;
+
+export type NameKind = keyof typeof kinds;
+
+interface NamedRow {
+  id: string;
+  name: string;
+  /** When it was made, as PostgreSQL writes it. */
+  since: string;
+}
+
+/**
+ * Names that nobody else may have one like: each claims its skeletons, in rows that the database keeps unique, so that of two that look alike and are made at
+ * once one is. Names from before, and those that a replica of the version before makes, get their claims afterwards; of two that look alike the older one,
+ * both stay, and the log says so.
+ */
+export class NameClaims {
+  readonly #database: AccessDatabase;
+  readonly #log: Logger;
+  readonly #logged = new Set<string>();
+  #prepared: Promise<void> | undefined;
+  #round: Promise<void> = Promise.resolve();
+  #isStopping = false;
+
+  constructor({ database, log }: { database: AccessDatabase; log: Logger }) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  /** Resolves when the names from before have their claims; to be called ahead of the transaction that makes a name. */
+  prepare(): Promise<void> {
+    this.#prepared ??= this.adopt().catch((error: unknown) => {
+      this.#prepared = undefined;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  /** Gives names their claims that have none, or of an earlier name or data. */
+  adopt(): Promise<void> {
+    const next = this.#round.then(() => this.#adoptAll());
+    this.#round = next.catch(() => undefined);
+    return next;
+  }
+
+  /** No batch follows the one under way. Never rejects. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#round;
+  }
+
+  /** In the transaction that makes the name, or changes it. Throws 400 by field where another looks like it. */
+  async claim(kind: NameKind, { id, name }: { id: string; name: string }, on: Queryable): Promise<void> {
+    const { claims, nameColumn } = kinds[kind];
+    await on.query({ name: `${claims}-release`, text: `DELETE FROM access.${claims} WHERE owner = $1`, values: [id] });
+    try {
+      await on.query({
+        name: `${claims}-claim`,
+        text: `INSERT INTO access.${claims} (skeleton, owner, made_of) SELECT unnest($2::bytea[]), $1, $3`,
+        values: [id, skeletonKeys(name), madeOf(name)],
+      });
+    } catch (error) {
+      if (isDuplicate(error)) throw newFieldErrors({ [nameColumn]: ['This looks like a name that is taken.'] });
+      throw error;
+    }
+  }
+
+  async #adoptAll(): Promise<void> {
+    for (const kind of Object.keys(kinds) as NameKind[]) {
+      let after: NamedRow | undefined;
+      do {
+        if (this.#isStopping) return;
+        after = await this.#adoptBatch(kind, after);
+      } while (after !== undefined);
+    }
+  }
+
+  /** Answers the last of a full batch. */
+  #adoptBatch(kind: NameKind, after: NamedRow | undefined): Promise<NamedRow | undefined> {
+    const { table, nameColumn, since, claims } = kinds[kind];
+    return this.#database.transaction(async (on) => {
+      await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [LOCK]);
+      const { rows } = await on.query<NamedRow>(
+        // Whoever is being changed is for the next round; who is not cannot go away meanwhile.
+        `SELECT t.id, t.${nameColumn} AS name, t.${since}::text AS since FROM access.${table} t
+          WHERE NOT EXISTS (SELECT 1 FROM access.${claims} c WHERE c.owner = t.id AND c.made_of = $1 || t.${nameColumn})
+            AND ($2::timestamptz IS NULL OR (t.${since}, t.id) > ($2, $3))
+          ORDER BY t.${since}, t.id LIMIT $4 FOR KEY SHARE OF t SKIP LOCKED`,
+        [madeOf(''), after?.since ?? null, after?.id ?? null, BATCH],
+      );
+      if (rows.length === 0) return undefined;
+      await on.query(`DELETE FROM access.${claims} WHERE owner = ANY($1)`, [rows.map(({ id }) => id)]);
+      const wanted = rows.flatMap(({ id, name }) => skeletonKeys(name).map((key) => ({ key, id, madeOf: madeOf(name) })));
+      const values = [wanted.map(({ key }) => key), wanted.map(({ id }) => id), wanted.map((row) => row.madeOf)];
+      const asked = 'unnest($1::bytea[], $2::uuid[], $3::text[]) WITH ORDINALITY a (skeleton, owner, made_of, position)';
+      // In the order in which `claim` has them: two that need the same never wait for each other.
+      await on.query(
+        `INSERT INTO access.${claims} (skeleton, owner, made_of) SELECT DISTINCT ON (skeleton) skeleton, owner, made_of FROM ${asked} ORDER BY skeleton, position
+          ON CONFLICT DO NOTHING`,
+        values,
+      );
+      const { rows: pairs } = await on.query<{ name: string; like: string }>(
+        `SELECT DISTINCT t.${nameColumn} AS name, h.${nameColumn} AS "like" FROM ${asked} JOIN access.${claims} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
+          JOIN access.${table} t ON t.id = a.owner JOIN access.${table} h ON h.id = c.owner ORDER BY 1, 2`,
+        values,
+      );
+      for (const pair of pairs) this.#logPair(kind, pair);
+      return rows.length < BATCH ? undefined : rows.at(-1);
+    });
+  }
+
+  #logPair(kind: NameKind, { name, like }: { name: string; like: string }): void {
+    const pair = `${kind}\n${name}\n${like}`;
+    if (this.#logged.has(pair) || this.#logged.size >= MOST_LOGGED) return;
+    this.#logged.add(pair);
+    this.#log.warn({ kind, name, like }, 'two names look alike; both were there before and stay');
+  }
+}
+
+/** A claim is of a name, by the data of one version of Unicode. */
+function madeOf(name: string): string {
+  return `${confusablesVersion} ${name}`;
+}

@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto';
+import { fold } from '../users/fold.ts';
+import { confusables } from './confusables-data.ts';
+
+const BASE = 36;
+
+let prototypes: ReadonlyMap<string, string> | undefined;
+
+/** Texts with the same skeleton look alike, whatever script their characters are of; it is for comparison alone. Source: Unicode, UTS #39, section 4. */
+export function skeleton(text: string): string {
+  prototypes ??= parse();
+  const decomposed = text.normalize('NFD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
+  return Array.from(decomposed, (character) => prototypes!.get(character) ?? character).join('').normalize('NFD');
+}
+
+/**
+ * Names that have one of these in common look alike, where case makes no difference: as they are written (a capital I is like a small L), and as they are
+ * compared. Hashes, as a skeleton may be much longer than its name.
+ */
+export function skeletonKeys(name: string): Buffer[] {
+  const skeletons = new Set([skeleton(name), skeleton(fold(name))].map(fold));
+  return Array.from(skeletons, (text) => hash('sha256', text, 'buffer')).toSorted((one, other) => one.compare(other));
+}
+
+function parse(): ReadonlyMap<string, string> {
+  const characterOf = (digits: string): string => String.fromCodePoint(Number.parseInt(digits, BASE));
+  const found = new Map<string, string>();
+  for (const entry of confusables.trim().split(/\s+/)) {
+    const [target = '', sources = ''] = entry.split('=');
+    const prototype = target.split('+').map(characterOf).join('');
+    for (const source of sources.split(',')) found.set(characterOf(source), prototype);
+  }
+  return found;
+}
