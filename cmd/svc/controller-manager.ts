@@ -66,7 +66,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     const hostUrl = pluginHostUrl(options, address.port);
     const plugins = pluginHost(options, { client, clientOf: pluginClients(platform, { log, teardown }), metrics, url: hostUrl, environment, log });
     hosted.push(await pluginHostEndpoints(client, plugins, hostUrl));
-    const controllers = platformControllers({ client, log, others: [plugins.controller], metrics: new ControllerMetrics(metrics), stopTimeoutMs });
+    const controllers = platformControllers({ client, log, host: plugins, metrics: new ControllerMetrics(metrics), stopTimeoutMs });
     readyz.push(...controllers.readyz);
     controllers.start();
     teardown.add('controllers', () => controllers.stop());

@@ -5,7 +5,8 @@ import type { Client } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { builtinControllers } from '#pkg/controllers/index';
 import type { HealthCheck } from '#pkg/http/index';
-import { Manager, type ControllerDefinition, type ControllerState } from '#pkg/runtime/index';
+import type { PluginHost } from '#pkg/plugin/index';
+import { Manager, type ControllerState } from '#pkg/runtime/index';
 import type { ControllerMetrics } from './metrics/controller-metrics.ts';
 
 /** Held by the one process, of all that run controllers, whose controllers work. */
@@ -15,8 +16,7 @@ export interface ControllersOptions {
   /** The API as somebody who may do everything. Whatever door it is: it must work until `stop` has resolved. */
   client: Client;
   log: Logger;
-  /** Beside the platform's own. */
-  others: readonly ControllerDefinition[];
+  host: Pick<PluginHost, 'controller' | 'troubled'>;
   /** Who asks for the lease; never used again. Default: this host, and a random part. */
   identity?: string;
   metrics?: ControllerMetrics;
@@ -33,8 +33,8 @@ export interface PlatformControllers {
 }
 
 /** The platform's controllers, which run, once started, for as long as this process holds their lease. */
-export function platformControllers({ client, log, others, identity = `${hostname()}_${randomUUID()}`, metrics, stopTimeoutMs }: ControllersOptions): PlatformControllers {
-  const controllers = [...builtinControllers({ client, log }), ...others];
+export function platformControllers({ client, log, host, identity = `${hostname()}_${randomUUID()}`, metrics, stopTimeoutMs }: ControllersOptions): PlatformControllers {
+  const controllers = [...builtinControllers({ client, log }), host.controller];
   const manager = new Manager({
     client,
     log,
@@ -45,7 +45,7 @@ export function platformControllers({ client, log, others, identity = `${hostnam
   });
   metrics?.showLeading(LEASE, () => manager.isLeading);
   return {
-    readyz: controllerChecks(manager, controllers.map(({ name }) => name)),
+    readyz: [...controllerChecks(manager, controllers.map(({ name }) => name)), pluginCheck(host)],
     start: () => manager.start(),
     stop: () => manager.stop(),
   };
@@ -82,4 +82,16 @@ function controllerChecks(manager: Pick<Manager, 'controllers' | 'isLeading' | '
       },
     },
   ];
+}
+
+/** Of which plugins, their conditions say: names are not for anyone. */
+function pluginCheck(host: Pick<PluginHost, 'troubled'>): HealthCheck {
+  return {
+    name: 'plugin controllers',
+    isInformative: true,
+    check: async () => {
+      const troubled = host.troubled();
+      if (troubled.length > 0) throw new Error(`controllers of plugins are in trouble: ${troubled.join(', ')}`);
+    },
+  };
 }

@@ -143,7 +143,7 @@ interface ControllerParts {
 
 function prepareControllers(options: Options, { client, host, log, metrics }: ControllerParts): PlatformControllers {
   const { delayMs, drainTimeoutMs } = drainTimes(options);
-  return platformControllers({ client, log, others: [host.controller], metrics: new ControllerMetrics(metrics.registry), stopTimeoutMs: delayMs + drainTimeoutMs });
+  return platformControllers({ client, log, host, metrics: new ControllerMetrics(metrics.registry), stopTimeoutMs: delayMs + drainTimeoutMs });
 }
 
 interface Made {

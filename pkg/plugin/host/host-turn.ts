@@ -70,6 +70,10 @@ export class HostTurn {
     this.sources = [{ start: (enqueue) => this.#begin(enqueue), stop: () => this.#folder.stop(), problem: () => this.#folder.problem() }, this.#neighbours.source, { start: () => Promise.resolve(true), stop: () => this.#end() }];
   }
 
+  get troubled(): string[] {
+    return this.#running.troubled;
+  }
+
   runs(plugin: string): boolean {
     return this.#running.has(plugin);
   }

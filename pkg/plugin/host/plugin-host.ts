@@ -70,6 +70,11 @@ export class PluginHost implements EndpointHost {
     return worker.call(call, signal);
   }
 
+  /** Names of the plugins here whose controllers do not run, or have reconciles that fail. */
+  troubled(): string[] {
+    return this.#turn?.troubled ?? [];
+  }
+
   /** How many plugins are in which phase; nothing where this process does not lead. */
   phases(): Map<PluginPhase, number> {
     const counts = new Map<PluginPhase, number>();

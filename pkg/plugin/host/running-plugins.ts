@@ -36,6 +36,11 @@ export class RunningPlugins {
     this.#onCrash = onCrash;
   }
 
+  /** Whose controllers do not do as they should. */
+  get troubled(): string[] {
+    return Array.from(this.#plugins).flatMap(([name, { worker: { health } }]) => (health.controllers === undefined && health.reconciles === undefined ? [] : [name]));
+  }
+
   get(name: string): RunningPlugin | undefined {
     return this.#plugins.get(name);
   }
