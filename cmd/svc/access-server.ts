@@ -28,7 +28,7 @@ const PATIENCE_MS = 5000;
 /** Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export async function accessServer({ options }: LoadedOptions): Promise<number> {
   checkAdminToken(options);
-  const log = newLogger(options['svc.log.level']);
+  const log = newLogger(options);
   return runUntilSignal(() => startAccess(options, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 

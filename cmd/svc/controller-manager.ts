@@ -46,7 +46,7 @@ const RECONCILE_SHARE = 0.8;
 
 /** Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export async function controllerManager({ options }: LoadedOptions, environment: Environment): Promise<number> {
-  const log = newLogger(options['svc.log.level']);
+  const log = newLogger(options);
   const token = await readTokenFile(options, 'svc.controllers.token-file');
   return runUntilSignal(() => startControllerManager(options, { token, environment, log }), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }

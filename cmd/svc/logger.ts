@@ -1,14 +1,30 @@
-import { pino, type Logger } from 'pino';
+import { isatty } from 'node:tty';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import { describeError } from '#pkg/apimachinery/index';
+import type { Options } from './options/option-table.ts';
+import { prettyLine } from './pretty-line.ts';
 
-/** One JSON object a line, on stdout unless another file descriptor is given, written before the call returns: the last words before an exit arrive. What is logged never holds a secret. */
-export function newLogger(level: string, dest = 1): Logger {
-  const options = {
-    level,
+export type LogOptions = Pick<Options, 'svc.log.level' | 'svc.log.format'>;
+
+/**
+ * One entry a line, JSON or for people, on stdout unless another file descriptor is given, written before the call returns: the last words before an exit
+ * arrive. What is logged never holds a secret.
+ */
+export function newLogger(options: LogOptions, dest = 1): Logger {
+  const settings = {
+    level: options['svc.log.level'],
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: (error: unknown) => describeError(error) },
   };
-  return pino(options, pino.destination({ dest, sync: true }));
+  return pino(settings, destination(options['svc.log.format'], dest));
+}
+
+function destination(format: LogOptions['svc.log.format'], dest: number): DestinationStream {
+  const file = pino.destination({ dest, sync: true });
+  const isTerminal = isatty(dest);
+  if (format === 'json' || (format === 'auto' && !isTerminal)) return file;
+  const pretty = prettyLine({ colors: isTerminal && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb' });
+  return { write: (line) => void file.write(pretty(line)) };
 }

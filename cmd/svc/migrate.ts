@@ -9,7 +9,7 @@ import { Teardown } from './teardown.ts';
 
 /** Brings the database's schemas up to date and ends; returns the exit code. Safe while servers run. */
 export async function migrate({ options }: LoadedOptions): Promise<number> {
-  const log = newLogger(options['svc.log.level']);
+  const log = newLogger(options);
   const teardown = new Teardown(log);
   try {
     const database = await openPlatformDatabase(options, { log, teardown });
@@ -23,7 +23,7 @@ export async function migrate({ options }: LoadedOptions): Promise<number> {
 
 /** Tells what `migrate` would do to each schema, and changes nothing; returns the exit code. Throws OperatorError, DatabaseError where it could not. */
 export async function checkMigrate({ options }: LoadedOptions): Promise<number> {
-  const log = newLogger(options['svc.log.level']);
+  const log = newLogger(options);
   const teardown = new Teardown(log);
   try {
     const database = await openBesideServers(options, { log, teardown });

@@ -32,7 +32,7 @@ export interface BesideServersOptions {
 
 /** The same on the database as it is. */
 export async function besideServers(options: Options, surroundings: BesideServersOptions, work: (opened: OperatorDatabase) => Promise<number>): Promise<number> {
-  const log = newLogger(options['svc.log.level'], 2);
+  const log = newLogger(options, 2);
   const teardown = new Teardown(log);
   try {
     return await work({ database: await openBesideServers(options, { ...surroundings, log, teardown }), log });

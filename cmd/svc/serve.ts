@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { adminUsername } from '#pkg/access/index';
@@ -5,6 +6,7 @@ import { checkOptions } from './check-options.ts';
 import { newLogger } from './logger.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
+import { readyMessage } from './ready-message.ts';
 import { runUntilSignal } from './run-until-signal.ts';
 import { startPlatform, type Platform, type PlatformParts } from './start-platform.ts';
 import { urlOf } from './url-of.ts';
@@ -12,7 +14,7 @@ import { urlOf } from './url-of.ts';
 /** Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export function serve({ options }: LoadedOptions, parts: PlatformParts): Promise<number> {
   checkOptions(options);
-  const log = newLogger(options['svc.log.level']);
+  const log = newLogger(options);
   const start = async (): Promise<Platform> => {
     const platform = await startPlatform(options, log, parts);
     announce(platform, options, log);
@@ -30,9 +32,9 @@ function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platfo
     ...(access === undefined ? {} : { accessUrl: urlOf(accessHost, access.address) }),
     ...(access?.tlsAddress === undefined ? {} : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
   };
-  log.info({ ...urls, tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) }, 'ready');
-  if (!process.stdout.isTTY) return;
-  process.stdout.write(`\n  Ready: ${url}   token: ${tokenFile}   documentation: ${url}/docs   (Ctrl-C stops)\n`);
-  if (kubeconfig !== undefined) process.stdout.write(`  kubectl --kubeconfig ${kubeconfig} get namespaces\n`);
-  process.stdout.write(access === undefined ? '\n' : `  Access: ${urls.accessUrl}   user: ${adminUsername}   password: in ${join(options['svc.data.dir'], 'initial-admin-password')}\n\n`);
+  const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
+  log.info({ ...urls, ...files }, 'ready');
+  if (!process.stdout.isTTY && options['svc.log.format'] !== 'pretty') return;
+  const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
+  process.stdout.write(readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }));
 }

@@ -25,12 +25,15 @@ export class Program {
   stderr = '';
   private readonly wake = new Set<() => void>();
 
-  constructor(args: readonly string[]) {
+  /** `onTerminal`: its input and output are a terminal, which `script` of util-linux makes; stdout is what is shown there. */
+  constructor(args: readonly string[], { onTerminal = false }: { onTerminal?: boolean } = {}) {
     const { PATH } = process.env;
-    this.child = spawn(process.execPath, ['--conditions=source', '--import', 'tsx', main, ...args], {
+    const node = [process.execPath, '--conditions=source', '--import', 'tsx', main, ...args];
+    const [command, ...rest] = onTerminal ? ['script', '-qefc', `exec ${node.map((word) => `'${word}'`).join(' ')}`, '/dev/null'] : node;
+    this.child = spawn(command!, rest, {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [onTerminal ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);
     this.child.stdout!.on('data', (chunk: Buffer) => this.heard(() => (this.stdout += chunk.toString())));
@@ -44,10 +47,15 @@ export class Program {
   }
 
   /** The first log line with this message; rejects where the program ends without it. */
-  async line(message: string): Promise<Record<string, unknown>> {
+  line(message: string): Promise<Record<string, unknown>> {
+    return this.until(() => this.lines().find(({ msg }) => msg === message));
+  }
+
+  /** Resolves with what is found in its output; rejects where the program ends without it. */
+  async until<T>(find: () => T | undefined): Promise<T> {
     for (;;) {
-      const line = this.lines().find(({ msg }) => msg === message);
-      if (line !== undefined) return line;
+      const found = find();
+      if (found !== undefined) return found;
       if (this.child.exitCode !== null) throw new Error(`ended with ${this.child.exitCode}: ${this.stdout} ${this.stderr}`);
       await new Promise<void>((resolve) => {
         this.wake.add(resolve);

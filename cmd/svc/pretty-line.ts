@@ -1,0 +1,40 @@
+import { createRequire } from 'node:module';
+import type * as PinoPretty from 'pino-pretty';
+
+/** Of these some terminals make commands, or another order of what is read: a client may have sent them. */
+const misleading = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const control = /[\u0000-\u0008\u000b-\u001f]/g;
+
+/** One log entry, as JSON, for people to read: time, level and message, the other fields after it, and an error over several lines. Ends with a line feed. */
+export function prettyLine({ colors }: { colors: boolean }): (line: string) => string {
+  // Only here: loading it takes longer than all else of a logger.
+  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
+  const format = prettyFactory({ colorize: colors, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', errorLikeObjectKeys: ['err'] });
+  return (line) => {
+    const { msg, err, ...fields } = JSON.parse(line) as { msg?: unknown; err?: unknown };
+    const message = typeof msg === 'string' ? indented(visible(msg)) : '';
+    const text = format({ ...fields, msg: message, ...(err === undefined ? {} : { err: withVisibleStack(err) }) });
+    return `${text.trimEnd()}\n`.replaceAll(misleading, escaped);
+  };
+}
+
+/** What follows in a message of several lines must not look like an entry of its own. */
+function indented(message: string): string {
+  return message.replaceAll('\n', '\n    ');
+}
+
+/** Stacks, and the message, are the texts that are not printed as JSON. */
+function withVisibleStack(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return error;
+  const { stack, cause } = error as { stack?: unknown; cause?: unknown };
+  return { ...error, ...(typeof stack === 'string' ? { stack: visible(stack) } : {}), ...(cause === undefined ? {} : { cause: withVisibleStack(cause) }) };
+}
+
+function visible(text: string): string {
+  return text.replaceAll(control, escaped).replaceAll(misleading, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

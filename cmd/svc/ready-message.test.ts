@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { readyMessage } from './ready-message.ts';
+
+const least = { url: 'http://127.0.0.1:8090', tokenFile: 'data/admin-token', username: 'admin' };
+
+test('it says where the server is, how to get in, and what to try', () => {
+  const all = { ...least, tlsUrl: 'https://127.0.0.1:8443', accessUrl: 'http://127.0.0.1:8091', accessTlsUrl: 'https://127.0.0.1:8444', kubeconfig: 'data/kubeconfig', passwordFile: 'data/initial-admin-password' };
+  expect(readyMessage(all)).toBe(`
+  svc is ready. Ctrl-C stops it.
+
+  API        http://127.0.0.1:8090, https://127.0.0.1:8443
+  Reference  http://127.0.0.1:8090/docs
+  Access     http://127.0.0.1:8091, https://127.0.0.1:8444: log in as admin; the password is in data/initial-admin-password
+  Token      data/admin-token (the administrator's)
+  Try        curl -H "Authorization: Bearer $(cat data/admin-token)" http://127.0.0.1:8090/api/v1/namespaces
+             kubectl --kubeconfig data/kubeconfig get namespaces
+  Next       README.md, "First success": declare a model, and use its API
+
+`);
+});
+
+test('what is not there is not named', () => {
+  expect(readyMessage(least)).not.toMatch(/Access|kubectl|undefined/);
+  expect(readyMessage({ ...least, accessUrl: 'http://127.0.0.1:8091' })).toContain('http://127.0.0.1:8091: log in as admin\n');
+});
+
+test('the command works with any path', () => {
+  expect(readyMessage({ ...least, tokenFile: "it's mine/admin-token" })).toContain(`$(cat 'it'\\''s mine/admin-token')`);
+});

@@ -1,0 +1,32 @@
+export interface ReadyFacts {
+  readonly url: string;
+  readonly tlsUrl?: string;
+  readonly accessUrl?: string;
+  readonly accessTlsUrl?: string;
+  readonly tokenFile: string;
+  readonly kubeconfig?: string;
+  /** Where the first administrator's password lies, as long as it does. */
+  readonly passwordFile?: string;
+  readonly username: string;
+}
+
+/** What a person who has started the server wants to know: where it is, how to get in, and what to try first. */
+export function readyMessage({ url, tlsUrl, accessUrl, accessTlsUrl, tokenFile, kubeconfig, passwordFile, username }: ReadyFacts): string {
+  const and = (other: string | undefined): string => (other === undefined ? '' : `, ${other}`);
+  const login = `log in as ${username}${passwordFile === undefined ? '' : `; the password is in ${passwordFile}`}`;
+  const rows: (readonly [string, string])[] = [
+    ['API', `${url}${and(tlsUrl)}`],
+    ['Reference', `${url}/docs`],
+    ...(accessUrl === undefined ? [] : [['Access', `${accessUrl}${and(accessTlsUrl)}: ${login}`] as const]),
+    ['Token', `${tokenFile} (the administrator's)`],
+    ['Try', `curl -H "Authorization: Bearer $(cat ${quoted(tokenFile)})" ${url}/api/v1/namespaces`],
+    ...(kubeconfig === undefined ? [] : [['', `kubectl --kubeconfig ${quoted(kubeconfig)} get namespaces`] as const]),
+    ['Next', 'README.md, "First success": declare a model, and use its API'],
+  ];
+  return ['', '  svc is ready. Ctrl-C stops it.', '', ...rows.map(([name, text]) => `  ${name.padEnd(10)} ${text}`), '', ''].join('\n');
+}
+
+/** As one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
