@@ -11,7 +11,11 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', ...(isWhole ? [] : ['\\.whole\\.test\\.ts$']), ...(hasRealData ? [] : ['/real-definitions', '/open-api-documents'])],
   testMatch: ['<rootDir>/pkg/**/*.test.ts', '<rootDir>/cmd/**/*.test.ts', '<rootDir>/hack/**/*.test.ts'],
   testEnvironment: '<rootDir>/hack/jest/environment.js',
-  testEnvironmentOptions: { customExportConditions: ['source', 'node', 'node-addons'] },
+  testEnvironmentOptions: {
+    customExportConditions: ['source', 'node', 'node-addons'],
+    // How long the event loop may be held, where no time limit of jest's can end a test: by one without I/O, and by others, which may wait for a program.
+    longestHoldSeconds: { unit: 60, other: 300 },
+  },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     // As tsconfig.json has them: what plugins import.

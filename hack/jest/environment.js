@@ -1,3 +1,4 @@
+import { Worker } from 'node:worker_threads';
 import { TestEnvironment } from 'jest-environment-node';
 
 const lookMs = 500;
@@ -8,4 +9,32 @@ if (process.send !== undefined) {
   setInterval(() => process.ppid === parent || process.exit(1), lookMs).unref();
 }
 
-export default TestEnvironment;
+const pulse = new Int32Array(new SharedArrayBuffer(4));
+setInterval(() => Atomics.add(pulse, 0, 1), lookMs).unref();
+
+/** Counts the seconds without a beat by itself: neither a machine that slept nor a process that was stopped is to blame on a test. */
+const watching = `
+  const { parentPort, workerData: pulse } = require('node:worker_threads');
+  let test, last, held = 0;
+  parentPort.on('message', (message) => { test = message; held = 0; });
+  setInterval(() => {
+    const beat = Atomics.load(pulse, 0);
+    held = beat === last ? held + 1 : 0;
+    last = beat;
+    if (test === undefined || held < test.longest) return;
+    require('node:fs').writeSync(2, 'FAIL ' + test.path + ' holds the event loop for ' + held + ' s: its process is killed\\n');
+    process.kill(process.pid, 'SIGKILL');
+  }, 1000);
+`;
+const watch = new Worker(watching, { eval: true, workerData: pulse });
+watch.unref();
+
+export default class Environment extends TestEnvironment {
+  constructor(config, context) {
+    super(config, context);
+    const path = context.testPath;
+    const { unit, other } = config.projectConfig.testEnvironmentOptions.longestHoldSeconds;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
+    watch.postMessage({ path, longest: /\.(integration|whole)\.test\.ts$/.test(path) ? other : unit });
+  }
+}

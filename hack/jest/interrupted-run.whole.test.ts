@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,6 +18,13 @@ const endless = (name: string): string => `
   test('endless', async () => { setInterval(() => {}, 1000); await new Promise(() => {}); });
 `;
 
+/** `npm test` of the tests in the folder, as the leader of a process group. */
+function start(...more: string[]): ChildProcessWithoutNullStreams {
+  const { SVC_TEST_DATABASE_URL: _url, ...environment } = process.env;
+  const args = ['--config', join(repository, 'jest.config.js'), '--rootDir', repository, '--roots', folder, '--testMatch', '**/*.test.cjs', '--maxWorkers=2', ...more];
+  return spawn(process.execPath, ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', ...args], { cwd: repository, env: environment, detached: true });
+}
+
 const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
@@ -33,9 +40,7 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
 ])('%s to %s leaves no worker and no database behind', async (signal, whom) => {
   const names = ['a', 'b'];
   for (const name of names) writeFileSync(join(folder, `${name}.test.cjs`), endless(name));
-  const { SVC_TEST_DATABASE_URL: _url, ...environment } = process.env;
-  const args = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js', '--config', join(repository, 'jest.config.js'), '--rootDir', repository, '--roots', folder, '--testMatch', '**/*.test.cjs', '--maxWorkers=2'];
-  const run = spawn(process.execPath, args, { cwd: repository, env: environment, detached: true, stdio: 'ignore' });
+  const run = start();
   const ended = new Promise((resolve) => run.once('exit', resolve));
   await waitUntil(() => names.every((name) => existsSync(join(folder, `${name}.pid`)) && readFileSync(join(folder, `${name}.pid`)).length > 0), 60_000, 'the tests to begin');
   const told = names.map((name) => JSON.parse(readFileSync(join(folder, `${name}.pid`), 'utf8')) as { pid: number; connection: { host: string; port: number } });
@@ -47,4 +52,15 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
   await ended;
   await waitUntil(() => !workers.some(isAlive), 20_000, 'the workers to end');
   await waitUntil(() => !isAlive(Number(postmaster)) && !existsSync(join(pgdata!, '..')), 40_000, 'the database to end and its folder to go');
+});
+
+test('a test that holds the event loop for ever is ended, and named', async () => {
+  writeFileSync(join(folder, 'well.test.cjs'), "test('well', () => {});");
+  writeFileSync(join(folder, 'held.test.cjs'), "test('held', async () => { for (;;) await Promise.resolve(); });");
+  const run = start('--testEnvironmentOptions', JSON.stringify({ longestHoldSeconds: { unit: 5, other: 5 } }));
+  let said = '';
+  run.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const code = await new Promise((resolve) => run.once('exit', resolve));
+  expect([code, said]).toEqual([1, expect.stringContaining(`FAIL ${join(folder, 'held.test.cjs')} holds the event loop for 5 s`)]);
+  expect(said).toContain('1 failed, 1 passed, 2 total');
 });
