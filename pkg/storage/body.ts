@@ -1,4 +1,4 @@
-import type { ApiObject, JsonObject } from '#pkg/apimachinery/index';
+import { encodeJson, type ApiObject, type JsonObject } from '#pkg/apimachinery/index';
 
 const metadataStart = '"metadata":{';
 
@@ -9,7 +9,7 @@ const metadataStart = '"metadata":{';
 export function encodeBody(object: ApiObject): string {
   const { apiVersion, kind, metadata, ...rest } = object;
   const { resourceVersion: _, ...kept } = metadata;
-  return JSON.stringify({ apiVersion, kind, metadata: kept, ...rest });
+  return encodeJson({ apiVersion, kind, metadata: kept, ...rest });
 }
 
 /** The text that clients read: the stored one with its resourceVersion. */

@@ -1,4 +1,5 @@
 import type { ObjectKey } from '../meta/object.ts';
+import { encodeJson } from '../serializer/encode-json.ts';
 import { newBadRequest } from '../status/status-error.ts';
 import { validateName } from '../validation/name.ts';
 import type { DeleteOptions } from './client.ts';
@@ -33,7 +34,7 @@ export function checkPreconditions({ uid, resourceVersion }: DeleteOptions): voi
 export function encodeBody(value: unknown): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(value);
+    text = encodeJson(value);
   } catch (error) {
     throw newBadRequest(`the object cannot be sent as JSON: ${error instanceof Error ? error.message : 'it is not serializable'}`);
   }

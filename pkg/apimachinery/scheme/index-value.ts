@@ -1,4 +1,4 @@
-import { textViolation } from '../serializer/value-rules.ts';
+import { isInexactNumber, numberText, textViolation } from '../serializer/value-rules.ts';
 import { parseTimestamp } from '../validation/timestamp.ts';
 import type { IndexType, IndexValue } from './index-definition.ts';
 
@@ -24,7 +24,7 @@ export function parseIndexValue(type: IndexType, text: string): IndexValue | und
     case 'integer':
       return integerSyntax.test(text) ? indexValueOf(type, Number(text)) : undefined;
     case 'number':
-      return numberSyntax.test(text) ? indexValueOf(type, Number(text)) : undefined;
+      return numberSyntax.test(text) && !isInexactNumber(Number(text), text) ? indexValueOf(type, Number(text)) : undefined;
     case 'boolean':
       return text === 'true' ? true : text === 'false' ? false : undefined;
     default:
@@ -51,7 +51,8 @@ export function indexValueOf(type: IndexType, value: unknown): IndexValue | unde
 
 /** The text `parseIndexValue` reads as this value. */
 export function formatIndexValue(type: IndexType, value: IndexValue): string {
-  return type === 'date' ? new Date(Number(value)).toISOString() : String(value);
+  if (type === 'date') return new Date(Number(value)).toISOString();
+  return typeof value === 'number' ? numberText(value) : String(value);
 }
 
 /** Milliseconds since 1970 of an RFC 3339 timestamp, or of its full-date alone (midnight UTC); undefined for anything else, and outside the years 1 to 9999. */

@@ -50,10 +50,12 @@ describe('decodeJson', () => {
     ['9007199254740992', 'the first integer outside'],
     ['-9007199254740992', 'on the other side'],
     ['9223372036854775807', '2^63-1'],
-    ['1e20', 'an integer with an exponent'],
-    ['15e299', 'an integer whose shortest form has a fraction'],
-    ['9007199254740993.0', 'a fraction part that says nothing'],
-    ['1.5e20', 'a fraction that the answer would not have'],
+    ['100000000000000000000', 'an integer that a double happens to be'],
+    ['9007199254740993.0', 'an integer whose last digit a double does not have'],
+    ['9007199254740993e0', 'the same with an exponent'],
+    ['-9007199254740992.5', 'a fraction that a double does not have'],
+    ['1234567890123456789.0', 'more digits than a double has'],
+    ['9223372036854775807.0', '2^63-1 as a float'],
     ['1e400', 'no double at all'],
     ['-1.5e400', 'no double at all'],
   ])('refuses the number %s: %s', (literal) => {
@@ -63,7 +65,12 @@ describe('decodeJson', () => {
     expect(failure.message).toContain(literal);
   });
 
-  test.each([['9007199254740991', 9007199254740991], ['1.5e300', 1.5e300], ['0.1', 0.1], ['1e15', 1e15], ['-0', 0], ['[-0.0]', [0]], ['{"a":-1e-400}', { a: 0 }]])('takes the number %s', (text, value) => {
+  test.each([['9007199254740991', 9007199254740991], ['1.5e300', 1.5e300], ['0.1', 0.1],
+    ['1e+21', 1e21], ['1E21', 1e21], ['-1e21', -1e21], ['15e299', 1.5e300], ['1e20', 1e20], ['1.5e20', 1.5e20], ['9007199254740992.0', 2 ** 53], ['9007199254740994e0', 2 ** 53 + 2], ['9007199254740993e14', Number('9007199254740993e14')],
+    ['123456789012345683968.0', 123456789012345680000], ['1.2345678901234568e+20', 123456789012345680000],
+    [`1${'0'.repeat(30)}.0`, 1e30], ['9223372036854775808.0', 2 ** 63], ['-9.223372036854775808e18', -(2 ** 63)], ['123456789012345678901.0', 123456789012345680000],
+    ['1.7976931348623158e308', Number.MAX_VALUE], ['0.1000000000000000055511151231257827', 0.1],
+    ['1e15', 1e15], ['-0', 0], ['[-0.0]', [0]], ['{"a":-1e-400}', { a: 0 }]])('takes the number %s', (text, value) => {
     expect(decode(text).value).toStrictEqual(value);
   });
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../meta/object.ts';
+import { numberText } from './value-rules.ts';
 import { yamlBlock, yamlScalar } from './yaml-scalar.ts';
 
 const step = '  ';
@@ -62,7 +63,7 @@ class YamlWriter {
   /** What begins on the line it is said on: a scalar, or something empty. */
   #inline(value: JsonValue, indent: string): void {
     if (typeof value === 'string') this.text += `${yamlBlock(value, indent + step) ?? yamlScalar(value)}\n`;
-    else this.text += `${JSON.stringify(value)}\n`;
+    else this.text += `${typeof value === 'number' ? numberText(value) : JSON.stringify(value)}\n`;
   }
 }
 

@@ -15,14 +15,57 @@ export function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor' || key === 'prototype';
 }
 
+/** No digit of an integer up to here may be lost, however it is written: it may be what other programs keep as one of 64 bits. */
+const exactUpTo = 2 ** 63;
+/** From here on JSON.stringify writes an exponent itself. */
+const exponentsFrom = 1e21;
+/** Any decimal of so many digits is what its double prints. */
+const exactDigits = 15;
+/** Also of YAML; of hexadecimals the E is a digit. */
+const floatForm = /^[-+]?\d*[.eE]/;
+
 /**
- * Would this number come back as another one? `literal` is the number as it was written.
- * An integer outside +-(2^53-1) is refused, however it is written, unless both the literal and the double's own shortest form
- * have a fraction part (`1.5e300`): so whatever is accepted is accepted again in the form the server answers it in.
+ * Would this number come back as another one? `literal` is the number as it was written. Written without a point and an exponent it is an
+ * integer, and kept between -(2^53-1) and 2^53-1. Written with one it is a float of 64 bits, as in Kubernetes, and the nearest is kept; but from
+ * 2^53 to 2^63 no digit may be lost.
  */
 export function isInexactNumber(value: number, literal: string): boolean {
-  if (value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER) return false;
-  return !Number.isFinite(value) || !literal.includes('.') || !String(value).includes('.');
+  if (isSafe(value)) return false;
+  if (!Number.isFinite(value) || !floatForm.test(literal)) return true;
+  return Math.abs(value) <= exactUpTo && !printsAs(value, literal);
+}
+
+/** A number as JSON, in a form that `isInexactNumber` takes: of an integer beyond 2^53-1 the one with an exponent. */
+export function numberText(value: number): string {
+  return isSafe(value) || Math.abs(value) >= exponentsFrom ? JSON.stringify(value) : value.toExponential();
+}
+
+function isSafe(value: number): boolean {
+  return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER;
+}
+
+/** Has the double the written digits, where it is printed with as many? */
+function printsAs(value: number, literal: string): boolean {
+  const digits = significantDigits(literal);
+  if (digits.length <= exactDigits) return true;
+  // The second is slower by far, and an integer to 2^63 has no more digits.
+  return significantDigits(String(value)) === digits || (digits.length <= 19 && significantDigits(value.toPrecision(digits.length)) === digits);
+}
+
+/** Of the part before the exponent, without zeros at either end. Linear: a literal may be as long as a body. */
+function significantDigits(literal: string): string {
+  let point = -1;
+  let start = -1;
+  let end = 0;
+  for (let at = 0; at < literal.length; at += 1) {
+    const code = literal.charCodeAt(at);
+    if (code === 0x65 || code === 0x45) break;
+    if (code === 0x2e) point = at;
+    if (code <= 0x30 || code > 0x39) continue;
+    if (start === -1) start = at;
+    end = at + 1;
+  }
+  return point > start && point < end ? literal.slice(start, point) + literal.slice(point + 1, end) : literal.slice(start, end);
 }
 
 /** The rule a string or key breaks: PostgreSQL's text holds no U+0000, and UTF-8 no half of a surrogate pair. */
@@ -46,7 +89,7 @@ export function newBadText(path: readonly PathSegment[], violation: string): Sta
 
 export function inexactNumber(path: readonly PathSegment[], literal: string): StatusCause {
   const shown = literal.length > 40 ? `${literal.slice(0, 40)}...` : literal;
-  return { reason: 'FieldValueInvalid', message: `Invalid value: ${shown}: must be an integer between -(2^53-1) and 2^53-1, or a finite number with a fraction`, field: formatPath(path) };
+  return { reason: 'FieldValueInvalid', message: `Invalid value: ${shown}: must be an integer between -(2^53-1) and 2^53-1, or a number with a point or an exponent that a double keeps`, field: formatPath(path) };
 }
 
 /** A body is decoded before its kind is known, so this 422 names none. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formatApiVersion, newRequestEntityTooLarge, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
+import { encodeJson, formatApiVersion, newRequestEntityTooLarge, type JsonObject, type Model, type ModelVersion } from '#pkg/apimachinery/index';
 import { decodeBody, withRevision, type StoredObject } from '#pkg/storage/index';
 import { DefaultBudget, DefaultsTooLarge } from '../schema/default-budget.ts';
 import { cloneJson } from '../schema/json-value.ts';
@@ -52,7 +52,7 @@ export class VersionCodec {
 
   /** The JSON a client reads. Revision 0, of an object a dry run did not create, is left out. */
   text(stored: Body): string {
-    if (!this.isServedAsStored(stored)) return JSON.stringify(this.decode(stored));
+    if (!this.isServedAsStored(stored)) return encodeJson(this.decode(stored));
     return stored.revision === 0 ? stored.body : withRevision(stored.body, stored.revision);
   }
 

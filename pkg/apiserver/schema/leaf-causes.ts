@@ -87,6 +87,6 @@ function shown(value: JsonValue): JsonValue {
 function typeName(value: JsonValue): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
   return typeof value;
 }

@@ -68,7 +68,8 @@ function checkOf(keyword: string, rule: unknown, slot: MeterSlot): LeafCheck | u
 }
 
 function isOfType(value: JsonValue, type: unknown): boolean {
-  if (type === 'integer') return Number.isInteger(value);
+  // Source: IsFloat64AJSONInteger of kube-openapi.
+  if (type === 'integer') return Number.isSafeInteger(value);
   if (type === 'array') return Array.isArray(value);
   if (type === 'object') return isJsonObject(value);
   return typeof value === type;

@@ -46,6 +46,7 @@ export class LeafValidators {
   /** Every rule of the node that the value fails. */
   failures(schema: JsonSchema, value: JsonValue, meter: PatternMeter): ErrorObject[] {
     this.#slot.meter = meter;
+    if (isFloatForInteger(schema, value)) return [typeError];
     const validate = this.#bySchema.get(schema) ?? this.#compile(schema);
     return validate(value) ? [] : (validate.errors ?? []);
   }
@@ -58,6 +59,14 @@ export class LeafValidators {
     this.#bySchema.set(schema, compiled);
     return compiled;
   }
+}
+
+const typeError: ErrorObject = { keyword: 'type', instancePath: '', schemaPath: '#/type', params: {} };
+
+/** To Ajv 1e21 is an integer. */
+function isFloatForInteger(schema: JsonSchema, value: JsonValue): boolean {
+  const isWhole = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isWhole && (schema.type === 'integer' || schema['x-kubernetes-int-or-string'] === true);
 }
 
 /** The node's own rules as JSON Schema draft-07: the dialect's booleans, `int-or-string` and null fields translated. */

@@ -43,7 +43,7 @@ function scalarProblems({ enum: allowed, maxLength = Infinity, minimum = -Infini
 
 function isOfType({ type }: JsonSchema, value: JsonValue): boolean {
   if (type === undefined) return true;
-  if (type === 'integer') return Number.isInteger(value);
+  if (type === 'integer') return Number.isSafeInteger(value);
   return typeName(value) === type;
 }
 

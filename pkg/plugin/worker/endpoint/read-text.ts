@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
+import { isInexactNumber, isJsonObject, type JsonObject, type JsonValue } from '#pkg/apimachinery/index';
 
 /**
  * A text of a path or a query as the value its schema means: one of the values that it lists, else a number, boolean or null where those
@@ -10,7 +10,7 @@ export function valueOfText(text: string, schema: JsonValue | undefined): JsonVa
   if (listed !== undefined) return listed;
   const types = new Set(choices.flatMap((choice) => choice['type'] ?? []));
   if (types.has('integer') && /^-?(?:0|[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text) + 0;
-  if (types.has('number') && /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/.test(text) && isExact(Number(text))) return Number(text) + 0;
+  if (types.has('number') && /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?$/.test(text) && !isInexactNumber(Number(text), text)) return Number(text) + 0;
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
   if (types.has('null') && text === 'null') return null;
   return text;
@@ -19,11 +19,6 @@ export function valueOfText(text: string, schema: JsonValue | undefined): JsonVa
 /** May the parameter be given several times? */
 export function isList(schema: JsonValue | undefined): schema is JsonObject {
   return isJsonObject(schema) && schema['type'] === 'array';
-}
-
-/** As a double keeps it: an integer beyond 2^53 would become another one. */
-function isExact(value: number): boolean {
-  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }
 
 function choicesOf(schema: JsonValue | undefined): JsonObject[] {
