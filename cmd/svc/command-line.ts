@@ -3,14 +3,16 @@ import { nearestName } from '#pkg/apimachinery/index';
 import { newPersonalToken } from '#pkg/identity/index';
 import { accessServer } from './access-server.ts';
 import { checkDatabaseUrl } from './check-options.ts';
-import type { ServerOptions } from './connect-to-server.ts';
 import { controllerManager } from './controller-manager.ts';
 import { checkMigrate, migrate } from './migrate.ts';
 import { addOperatorCommands, operatorCommandNames } from './operator-commands.ts';
 import { OperatorError } from './operator-error.ts';
 import { formatOptionTable } from './options/format-option-table.ts';
 import { loadOptions, type LoadedOptions } from './options/load-options.ts';
+import { optionNames } from './options/option-table.ts';
+import { optionsOfCommand } from './options/options-of-command.ts';
 import { serve } from './serve.ts';
+import { addServerCommands, serverCommandNames } from './server-commands.ts';
 import type { Environment } from './start-plugins.ts';
 import { svcVersion } from './svc-version.ts';
 
@@ -57,7 +59,8 @@ const verbs: readonly Verb[] = [
 /** Runs one command line (without node and script); resolves to the exit code. Throws OperatorError. */
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
   let exitCode = 0;
-  const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.').addHelpText('afterAll', `\n${formatOptionTable()}`);
+  const program = new Command('svc').description('The Kubernetes way of working without Kubernetes.');
+  program.addHelpText('after', `\n${formatOptionTable(optionNames)}`);
   program.helpCommand(false).configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')) });
   for (const { name, summary, flags = {}, run } of verbs) {
     const command = program.command(name, { isDefault: name === 'serve' });
@@ -82,60 +85,24 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   const setExitCode = (code: number): void => {
     exitCode = code;
   };
-  addGenerate(program, setExitCode);
-  addPlugin(program, setExitCode);
+  addServerCommands({ program, environment, setExitCode });
   addOperatorCommands(program, environment, setExitCode);
+  for (const command of program.commands) addOptionHelp(command, command.name());
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
 
-function addPlugin(program: Command, setExitCode: (code: number) => void): void {
-  const plugin = program.command('plugin').summary('look at the plugins of a running server, start and stop them').helpCommand(false);
-  const add = (usage: string, summary: string, run: (options: ServerOptions, name: string) => Promise<number>): void => {
-    plugin
-      .command(usage)
-      .summary(summary)
-      .description(summary)
-      .option('--server <url>', 'the server', 'http://127.0.0.1:8090')
-      .option('--token-file <file>', 'file that holds a token', './data/admin-token')
-      // Before the options comes the name, where there is one.
-      .action(async (...given: unknown[]) => {
-        const command = given.at(-1) as Command;
-        setExitCode(await run(command.opts<{ server: string; tokenFile: string }>(), command.args[0] ?? ''));
-      });
-  };
-  // Loaded only when one is run: a server has no need of it.
-  add('list', 'the plugins, and the phase of each', async (options) => (await import('./plugin-command.ts')).listPlugins(options));
-  add('enable <name>', 'start a plugin, and wait for what comes of it', async (options, name) => (await import('./plugin-command.ts')).enablePlugin(options, name, true));
-  add('disable <name>', 'stop a plugin, and wait for it', async (options, name) => (await import('./plugin-command.ts')).enablePlugin(options, name, false));
-}
-
-function addGenerate(program: Command, setExitCode: (code: number) => void): void {
-  const generate = program.command('generate').summary('write source files from what a server has').helpCommand(false);
-  generate
-    .command('types')
-    .summary('write TypeScript types and clients for the models of a running server')
-    .description('Writes TypeScript types and clients for the models of a running server: one file for each group and version.')
-    .option('--server <url>', 'the server', 'http://127.0.0.1:8090')
-    .option('--token-file <file>', 'file that holds a token', './data/admin-token')
-    .option('--out <folder>', 'where the files go', './types')
-    .option('--group <group>', 'only the models of this group; may be given several times', gather, [])
-    .option('--model <plural.group>', 'only this model; may be given several times', gather, [])
-    .option('--sdk <module>', "module of the client's types", '@svc/sdk')
-    .action(async ({ group, model, ...options }: { server: string; tokenFile: string; out: string; sdk: string; group: string[]; model: string[] }) => {
-      // Loaded only here: a server has no need of it.
-      const { writeTypes } = await import('./generate-types.ts');
-      setExitCode(await writeTypes({ ...options, groups: group, models: model }));
-    });
-}
-
-function gather(value: string, before: string[]): string[] {
-  return [...before, value];
+/** Only what the command takes account of; where it is a group, with each of its commands. */
+function addOptionHelp(command: Command, words: string): void {
+  for (const each of command.commands) addOptionHelp(each, `${words} ${each.name()}`);
+  const names = command.commands.length > 0 ? [] : optionsOfCommand(words, optionNames);
+  if (names.length === 0) return;
+  command.addHelpText('after', `\n${formatOptionTable(names)}\n\nThe other options of svc may be given, and have no effect here.`);
 }
 
 function checkFirstWord([word]: readonly string[]): void {
   if (word === undefined || !/^[a-z-]{2,20}$/.test(word) || word.startsWith('-')) return;
-  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', 'generate', 'plugin', ...operatorCommandNames];
+  const names = [...verbs.map(({ name }) => name), 'version', 'new-token', ...serverCommandNames, ...operatorCommandNames];
   const nearest = nearestName(word, names);
   throw new OperatorError(`There is no command ${word}; ${nearest === undefined ? `there are ${names.join(', ')}.` : `did you mean ${nearest}?`}`);
 }

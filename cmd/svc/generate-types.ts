@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { formatGroupResource, groupResource, isStatusError, type Client, type Model } from '#pkg/apimachinery/index';
 import { builtinModels, definitionType, isDefinition, isEstablished, modelFromDefinition } from '#pkg/apis/index';
 import { generateTypes } from '#pkg/plugin/index';
-import { connectToServer, type ServerOptions } from './connect-to-server.ts';
+import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from './operator-error.ts';
 
-export interface GenerateTypesOptions extends ServerOptions {
+export interface GenerateTypesOptions extends ServerSources {
   /** Folder that the files go to. */
   out: string;
   /** Module that the port's types are imported from. */
@@ -17,8 +17,8 @@ export interface GenerateTypesOptions extends ServerOptions {
 }
 
 /** Writes TypeScript for the models of a running server; a file that says the same already is left alone. Throws OperatorError. */
-export async function writeTypes({ server, tokenFile, out, sdk, groups, models }: GenerateTypesOptions): Promise<number> {
-  const client = connectToServer({ server, tokenFile });
+export async function writeTypes({ out, sdk, groups, models, ...sources }: GenerateTypesOptions): Promise<number> {
+  const { url: server, client } = await findServer(sources);
   let served: Model[];
   try {
     served = await servedModels(client, server);

@@ -7,8 +7,8 @@ import { prettyLine } from './pretty-line.ts';
 export type LogOptions = Pick<Options, 'svc.log.level' | 'svc.log.format'>;
 
 /**
- * One entry a line, JSON or for people, on stdout unless another file descriptor is given, written before the call returns: the last words before an exit
- * arrive. What is logged never holds a secret.
+ * Logs one JSON object a line, or text for people, on stdout unless another file descriptor is given. It is written before the call
+ * returns, so the last entry before an exit arrives. What is logged never holds a secret.
  */
 export function newLogger(options: LogOptions, dest = 1): Logger {
   const settings = {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStatusError, type Client, type Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin } from '#pkg/apis/index';
-import { connectToServer, type ServerOptions } from './connect-to-server.ts';
+import { findServer, type ServerSources } from './find-server.ts';
 import { OperatorError } from './operator-error.ts';
 
 /** For a plugin to be started or stopped: a stop alone may take 30 s. Milliseconds. */
@@ -9,7 +9,7 @@ const patienceMs = 60_000;
 const pollMs = 200;
 
 /** Prints the plugins of a running server. Throws OperatorError. */
-export function listPlugins(options: ServerOptions): Promise<number> {
+export function listPlugins(options: ServerSources): Promise<number> {
   return asking(options, async (client) => {
     const { items } = await client.list(pluginType);
     const rows = items.map(({ metadata, spec, status }) => [metadata.name, spec.version, spec.enabled === true ? 'true' : 'false', status?.phase ?? '-']);
@@ -21,7 +21,7 @@ export function listPlugins(options: ServerOptions): Promise<number> {
 }
 
 /** Starts or stops a plugin of a running server, and waits for what comes of it: 0 where it is as asked. Throws OperatorError. */
-export function enablePlugin(options: ServerOptions, name: string, enabled: boolean): Promise<number> {
+export function enablePlugin(options: ServerSources, name: string, enabled: boolean): Promise<number> {
   return asking(options, async (client) => {
     const key = { namespace: '', name };
     let plugin = await client.patch(pluginType, key, { type: 'merge', patch: { spec: { enabled } } });
@@ -45,12 +45,13 @@ function isSettled({ metadata, status }: Stored<Plugin>, enabled: boolean): bool
   return enabled ? status?.phase === 'Started' || status?.phase === 'Failed' : status?.phase === 'Disabled';
 }
 
-async function asking(options: ServerOptions, work: (client: Client) => Promise<number>): Promise<number> {
-  const client = connectToServer(options);
+/** Works with the server that is found; what it refuses is said in a sentence. */
+export async function asking(sources: ServerSources, work: (client: Client) => Promise<number>): Promise<number> {
+  const { url, client } = await findServer(sources);
   try {
     return await work(client);
   } catch (error) {
-    if (isStatusError(error)) throw new OperatorError(`${options.server} answered: ${error.message} (${error.code}).`, { cause: error });
+    if (isStatusError(error)) throw new OperatorError(`${url} answered: ${error.message} (${error.code}).`, { cause: error });
     throw error;
   } finally {
     client.close();

@@ -5,13 +5,15 @@ const pretty = prettyLine({ colors: false });
 const line = (entry: object): string => pretty(`${JSON.stringify({ level: 'warn', time: '2026-01-31T09:30:00.125Z', ...entry })}\n`);
 
 test('time, level, message and fields are one line', () => {
-  expect(line({ plugin: 'blog', tries: 2, msg: 'a plugin failed' })).toMatch(/^\[\d\d:30:00\.125\] WARN: a plugin failed \{"plugin":"blog","tries":2\}\n$/);
+  const text = line({ plugin: 'blog', tries: 2, msg: 'a plugin failed' });
+  expect(text).toMatch(/^\[\d\d:30:00\.125\] WARN: a plugin failed \{"plugin":"blog","tries":2\}\n$/);
   expect(line({ msg: 'stopped' })).toMatch(/^\[.*\] WARN: stopped\n$/);
 });
 
 test('an error is shown with its stack and its causes', () => {
   const cause = { type: 'Error', message: 'lost', code: '57P01', stack: 'Error: lost\n    at connect (pool.ts:2:1)' };
-  const text = line({ err: { type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at run (a.ts:1:1)', cause }, msg: 'tried again' });
+  const err = { type: 'TypeError', message: 'failed', stack: 'TypeError: failed\n    at run (a.ts:1:1)', cause };
+  const text = line({ err, msg: 'tried again' });
   expect(text.split('\n')[0]).toMatch(/WARN: tried again ?$/);
   expect(text).toMatch(/\n +TypeError: failed\n +at run \(a\.ts:1:1\)\n/);
   expect(text).toMatch(/"code": "57P01"[^]*\n +Error: lost\n +at connect \(pool\.ts:2:1\)\n/);
@@ -27,5 +29,6 @@ test('nothing in an entry commands the terminal, or looks like another entry', (
 });
 
 test('colours are asked for', () => {
-  expect(prettyLine({ colors: true })('{"level":"info","time":"2026-01-31T09:30:00.125Z","msg":"ready"}\n')).toContain('\u001b[32mINFO\u001b[39m');
+  const entry = '{"level":"info","time":"2026-01-31T09:30:00.125Z","msg":"ready"}\n';
+  expect(prettyLine({ colors: true })(entry)).toContain('\u001b[32mINFO\u001b[39m');
 });

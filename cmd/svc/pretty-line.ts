@@ -6,7 +6,7 @@ const misleading = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const control = /[\u0000-\u0008\u000b-\u001f]/g;
 
-/** One log entry, as JSON, for people to read: time, level and message, the other fields after it, and an error over several lines. Ends with a line feed. */
+/** Makes a log entry, which is JSON, text for people: time, level, message and the other fields on one line, an error on several. */
 export function prettyLine({ colors }: { colors: boolean }): (line: string) => string {
   // Only here: loading it takes longer than all else of a logger.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
@@ -27,8 +27,9 @@ function indented(message: string): string {
 /** Stacks, and the message, are the texts that are not printed as JSON. */
 function withVisibleStack(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return error;
-  const { stack, cause } = error as { stack?: unknown; cause?: unknown };
-  return { ...error, ...(typeof stack === 'string' ? { stack: visible(stack) } : {}), ...(cause === undefined ? {} : { cause: withVisibleStack(cause) }) };
+  const { stack, cause, ...rest } = error as { stack?: unknown; cause?: unknown };
+  const shown = typeof stack === 'string' ? { stack: visible(stack) } : {};
+  return { ...rest, ...shown, ...(cause === undefined ? {} : { cause: withVisibleStack(cause) }) };
 }
 
 function visible(text: string): string {

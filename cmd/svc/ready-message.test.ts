@@ -4,7 +4,8 @@ import { readyMessage } from './ready-message.ts';
 const least = { url: 'http://127.0.0.1:8090', tokenFile: 'data/admin-token', username: 'admin' };
 
 test('it says where the server is, how to get in, and what to try', () => {
-  const all = { ...least, tlsUrl: 'https://127.0.0.1:8443', accessUrl: 'http://127.0.0.1:8091', accessTlsUrl: 'https://127.0.0.1:8444', kubeconfig: 'data/kubeconfig', passwordFile: 'data/initial-admin-password' };
+  const urls = { tlsUrl: 'https://127.0.0.1:8443', accessUrl: 'http://127.0.0.1:8091', accessTlsUrl: 'https://127.0.0.1:8444' };
+  const all = { ...least, ...urls, kubeconfig: 'data/kubeconfig', passwordFile: 'data/initial-admin-password' };
   expect(readyMessage(all)).toBe(`
   svc is ready. Ctrl-C stops it.
 

@@ -25,14 +25,13 @@ export interface PluginParts {
 /** The host of plugins: its controller is for those who run the platform's own, and nothing of it runs before. */
 export function pluginHost(options: Options, { client, clientOf, metrics, url, environment, log }: PluginParts): PluginHost {
   const dataDir = resolve(options['svc.data.dir']);
-  const dir = resolve(options['svc.plugins.dir'] ?? join(dataDir, 'plugins'));
   const observer = new PluginMetrics(metrics);
   // The platform's own variables hold secrets, and are for nobody else.
   const visible = Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
   const host = new PluginHost({
     client,
     clientOf,
-    dir,
+    dir: pluginsDir(options),
     bundleDir: join(dataDir, 'plugin-bundles'),
     log,
     platformVersion: svcVersion(),
@@ -43,4 +42,9 @@ export function pluginHost(options: Options, { client, clientOf, metrics, url, e
   });
   observer.show(host);
   return host;
+}
+
+/** The folder of plugins. */
+export function pluginsDir(options: Options): string {
+  return resolve(options['svc.plugins.dir'] ?? join(options['svc.data.dir'], 'plugins'));
 }

@@ -12,8 +12,10 @@ beforeAll(async () => {
   home = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'svc-terminal-'));
   await mkdir(join(folder, 'plugins/talker'), { recursive: true });
-  await writeFile(join(folder, 'plugins/talker/plugin.yaml'), 'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: talker }\nspec: { version: 1.0.0, enabled: true }\n');
-  await writeFile(join(folder, 'plugins/talker/index.ts'), "import { definePlugin } from '@svc/sdk';\nconsole.log('good morning');\nexport default definePlugin({});\n");
+  const manifest = { apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'talker' }, spec: { version: '1.0.0', enabled: true } };
+  await writeFile(join(folder, 'plugins/talker/plugin.yaml'), JSON.stringify(manifest));
+  const module = "import { definePlugin } from '@svc/sdk';\nconsole.log('good morning');\nexport default definePlugin({});\n";
+  await writeFile(join(folder, 'plugins/talker/index.ts'), module);
 });
 afterEach(killPrograms);
 afterAll(async () => {

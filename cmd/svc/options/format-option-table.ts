@@ -1,9 +1,9 @@
-import { optionNames, optionTable } from './option-table.ts';
+import { optionTable, type OptionName } from './option-table.ts';
 import type { Option } from './option.ts';
 
-/** The table of options, as `--help` prints it. */
-export function formatOptionTable(): string {
-  const rows = optionNames.map((name) => {
+/** A table of these options, as `--help` prints it. */
+export function formatOptionTable(names: readonly OptionName[]): string {
+  const rows = names.map((name) => {
     const { type, default: value, doc }: Option<unknown> = optionTable[name];
     return { name, type: type.label.length > 10 && type.label.includes('|') ? 'word' : type.label, value: value === '' ? '-' : value, doc };
   });

@@ -74,7 +74,7 @@ export const optionTable = {
   'svc.http.max-senders-per-address': { type: integer({ min: 0, max: 1_000_000 }), default: '16', doc: 'Of them, of one address without a known credential; 0 is no limit.' },
   'svc.http.min-body-rate': { type: size({ min: '0B', max: '1GiB' }), default: '512B', doc: 'What a body brings in a second at least, after its first 5 s; slower ones are 408. 0B is no limit.' },
   'svc.log.level': { type: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), default: 'info', doc: 'Least important line that is logged.' },
-  'svc.log.format': { type: choice('auto', 'json', 'pretty'), default: 'auto', doc: 'One JSON object a line, or pretty, for people. auto: pretty on a terminal, json elsewhere.' },
+  'svc.log.format': { type: choice('auto', 'json', 'pretty'), default: 'auto', doc: 'json is one object a line, pretty is for people; auto is pretty on a terminal.' },
   'svc.log.slow-request': { type: duration({ max: '1h' }), default: '1s', doc: 'From here on a request is logged as slow, as a warning.' },
 } as const satisfies Record<string, Option<unknown>>;
 

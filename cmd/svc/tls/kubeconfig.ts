@@ -1,7 +1,7 @@
 import { readSecretFile, writeSecretFile } from '#pkg/access/index';
 
 /** Whoever takes it away keeps the file. */
-const mark = '# Written by svc at each start, for as long as this line is here.';
+export const kubeconfigMark = '# Written by svc at each start, for as long as this line is here.';
 
 export interface KubeconfigParts {
   /** `https://127.0.0.1:8443` */
@@ -17,7 +17,7 @@ export interface KubeconfigParts {
 export async function writeKubeconfig(file: string, parts: KubeconfigParts): Promise<boolean> {
   const wanted = formatKubeconfig(parts).trimEnd();
   const present = await readSecretFile(file);
-  if (present !== undefined && !present.startsWith(mark)) return false;
+  if (present !== undefined && !present.startsWith(kubeconfigMark)) return false;
   if (present?.trimEnd() !== wanted) await writeSecretFile(file, wanted);
   return true;
 }
@@ -37,5 +37,5 @@ function formatKubeconfig({ url, token, authority, serverName }: KubeconfigParts
     users: [{ name: 'admin', user: { token } }],
   };
   // JSON is YAML.
-  return `${mark}\n${JSON.stringify(config, undefined, 2)}`;
+  return `${kubeconfigMark}\n${JSON.stringify(config, undefined, 2)}`;
 }

@@ -7,15 +7,21 @@ const maxRead = 500;
 /** Finalizers that a message names. */
 const maxNamed = 10;
 
-/** What is left of a definition's objects, for its condition Terminating; undefined if nothing is. Source of the reasons: k8s.io/apiextensions-apiserver, pkg/controller/finalizer. */
-export async function remainingInstances(store: Pick<Store, 'chunk'>, resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
+type Read = Pick<Store, 'chunk'>;
+
+/**
+ * What is left of a definition's objects, for its condition Terminating; undefined if nothing is.
+ * Source of the reasons: k8s.io/apiextensions-apiserver, pkg/controller/finalizer.
+ */
+export async function remainingInstances(store: Read, resource: GroupResource, signal: AbortSignal): Promise<ConditionFacts | undefined> {
   const { items, remaining = 0 } = await store.chunk(resource, { selector: { labels: [], fields: [] }, sort: [], limit: maxRead, signal });
   if (items.length === 0) return undefined;
   const finalizers = new Map<string, number>();
   const turns = new EventLoopTurns({ signal });
   for (const { body } of items) {
     if (turns.due) await turns.next();
-    for (const finalizer of (JSON.parse(body) as ApiObject).metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
+    const { metadata } = JSON.parse(body) as ApiObject;
+    for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
   }
   const total = items.length + remaining;
   return inProgress(`${objects(total)} left${heldBy(finalizers, remaining > 0 ? ` of the first ${items.length}` : '')}`);
@@ -27,7 +33,12 @@ export function deletionFailed(error: unknown): ConditionFacts {
   return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionFailed', message: `could not delete all objects: ${why}` };
 }
 
-export const deletionCompleted: ConditionFacts = { type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted', message: 'all objects are deleted' };
+export const deletionCompleted: ConditionFacts = {
+  type: 'Terminating',
+  status: 'False',
+  reason: 'InstanceDeletionCompleted',
+  message: 'all objects are deleted',
+};
 
 function inProgress(message: string): ConditionFacts {
   return { type: 'Terminating', status: 'True', reason: 'InstanceDeletionInProgress', message };

@@ -1,0 +1,38 @@
+import type { OptionName } from './option-table.ts';
+
+const ofControllers = 'svc.controllers.';
+const ofAnotherPlatform = ['svc.access.api-url', 'svc.access.token-file', 'svc.access.ca-file'];
+const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.'];
+const ofDatabase = ['svc.database.', 'svc.data.dir', 'svc.log.level', 'svc.log.format'];
+const ofKeys = ['svc.security.key'];
+const ofServer = ['svc.server.host', 'svc.server.port', 'svc.data.dir', 'svc.controllers.api-url', 'svc.controllers.token-file', 'svc.controllers.ca-file'];
+
+interface Chosen {
+  /** Beginnings of names. Default: all. */
+  of?: readonly string[];
+  but?: readonly string[];
+}
+
+/** The options that a command takes account of. The others may be given as well, so that a command can be started as the server was. */
+const chosen: Readonly<Record<string, Chosen>> = {
+  serve: { but: [ofControllers, ...ofAnotherPlatform] },
+  apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
+  'access-server': { of: [...ofDatabase, 'svc.access.', 'svc.tls.', 'svc.security.', 'svc.http.', 'svc.api.request-timeout', 'svc.log.', 'svc.server.drain-timeout', 'svc.server.shutdown-delay'], but: ['svc.security.basic-auth.', 'svc.http.cors.'] },
+  'controller-manager': { of: [ofControllers, 'svc.plugins.', 'svc.data.dir', 'svc.log.', 'svc.server.host', 'svc.server.drain-timeout'] },
+  migrate: { of: ofDatabase },
+  'private-token': { of: [...ofDatabase, ...ofKeys] },
+  unblock: { of: ofDatabase },
+  'rotate-keys': { of: [...ofDatabase, ...ofKeys] },
+  backup: { of: ofDatabase },
+  restore: { of: [...ofDatabase, ...ofKeys] },
+  generate: { of: ofServer },
+  plugin: { of: ofServer },
+  'plugin remove': { of: [...ofServer, 'svc.plugins.dir'] },
+};
+
+/** Of a command by its words, or else by the first of them; of an unknown one there are none. */
+export function optionsOfCommand(command: string, names: readonly OptionName[]): OptionName[] {
+  const { of, but = [] } = chosen[command] ?? chosen[command.split(' ')[0]!] ?? { of: [] };
+  const begins = (name: string, beginnings: readonly string[]): boolean => beginnings.some((beginning) => name.startsWith(beginning));
+  return names.filter((name) => (of === undefined || begins(name, of)) && !begins(name, but));
+}
