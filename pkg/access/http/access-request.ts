@@ -1,12 +1,12 @@
+import { isUtf8 } from 'node:buffer';
 import { decodeJson, isJsonObject, isStatusError, type JsonObject } from '#pkg/apimachinery/index';
-import { readBody, ServiceUrl, type RequestContext, type TrustedProxies } from '#pkg/http/index';
-import { AccessError, newDetail, newFieldErrors, newParseError } from './access-error.ts';
+import { parseUrlEncoded, readBody, ServiceUrl, type RequestContext, type TrustedProxies } from '#pkg/http/index';
+import { newDetail, newFieldErrors, newParseError, type AccessError } from './access-error.ts';
 import { readCookies } from './cookies.ts';
+import { parseMultipart } from './parse-multipart.ts';
 
 const bodyLimit = 1024 * 1024;
-/** The parser of parts takes far longer a byte than the others. */
 const multipartLimit = 64 * 1024;
-const maxFields = 1000;
 
 /** A request as credentials and operations read it. */
 export class AccessRequest {
@@ -76,8 +76,11 @@ export class AccessRequest {
     const essence = type.split(';', 1)[0]!.trim().toLowerCase();
     if (bytes.length === 0) return {};
     if (essence === '' || essence === 'application/json' || essence.endsWith('+json')) return jsonFields(bytes);
-    if (essence === 'application/x-www-form-urlencoded') return formFields(new URLSearchParams(bytes.toString('utf8')));
-    if (essence === 'multipart/form-data') return formFields(await readMultipart(bytes, type));
+    if (essence === 'application/x-www-form-urlencoded') return formFields(urlEncodedFields(bytes));
+    if (essence === 'multipart/form-data') {
+      if (bytes.length > multipartLimit) throw newTooLarge(multipartLimit);
+      return formFields(await parseMultipart(bytes, type));
+    }
     throw newDetail(415, 'unsupported_media_type', 'Send application/json, application/x-www-form-urlencoded or multipart/form-data.');
   }
 }
@@ -100,27 +103,21 @@ function jsonFields(bytes: Buffer): JsonObject {
   return value;
 }
 
+function urlEncodedFields(bytes: Buffer): URLSearchParams {
+  if (!isUtf8(bytes)) throw newParseError('the texts of a form must be UTF-8');
+  try {
+    return parseUrlEncoded(bytes.toString('utf8'), 'form');
+  } catch (error) {
+    throw isStatusError(error) ? newParseError(error.message) : error;
+  }
+}
+
 function formFields(entries: Iterable<[string, unknown]>): JsonObject {
   const fields: JsonObject = Object.create(null) as JsonObject;
-  let count = 0;
   for (const [name, value] of entries) {
-    count += 1;
-    if (count > maxFields) throw newParseError(`a form has at most ${maxFields} fields`);
     if (typeof value !== 'string') throw newFieldErrors({ [name.slice(0, 100)]: ['Files are not accepted.'] });
     if (/[\0\p{Cs}]/u.test(name + value)) throw newParseError('the texts of a form hold no U+0000 and no half characters');
     fields[name] = value;
   }
   return { ...fields };
-}
-
-async function readMultipart(bytes: Buffer, type: string): Promise<FormData> {
-  if (bytes.length > multipartLimit) throw newTooLarge(multipartLimit);
-  // Whatever the boundary is, it begins a line by these.
-  if (bytes.toString('latin1').split('\r\n--', maxFields + 2).length > maxFields + 1) throw newParseError(`a form has at most ${maxFields} fields`);
-  try {
-    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData();
-  } catch (error) {
-    if (error instanceof AccessError) throw error;
-    throw newParseError('the multipart body cannot be read');
-  }
 }

@@ -282,10 +282,21 @@ test('a body that is no JSON is not repeated, as there may be a password in it',
 
 test.each([
   { reason: 'many parts', body: '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(1100) + '--x--\r\n', status: 400 },
+  { reason: 'many header lines', body: `--x\r\nContent-Disposition: form-data; name="a"\r\n${'a:\r\n'.repeat(13_000)}\r\n\r\n--x--\r\n`, status: 400 },
+  { reason: 'a malformed escape', type: 'application/x-www-form-urlencoded', body: 'username=a&password=%zz', status: 400 },
+  { reason: 'a text that is no UTF-8', type: 'application/x-www-form-urlencoded', body: 'username=a&password=%ff', status: 400 },
   { reason: 'a large one', body: `--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n${'x'.repeat(65_536)}\r\n--x--\r\n`, status: 413 },
   { reason: 'a large form', type: 'application/x-www-form-urlencoded', body: `username=${'x'.repeat(65_536)}`, status: 413 },
 ])('$reason is not parsed', async ({ type = 'multipart/form-data; boundary=x', body, status }) => {
-  expect((await server.send('POST', path, { body, headers: { 'Content-Type': type } })).status).toBe(status);
+  const answer = await server.send('POST', path, { body, headers: { 'Content-Type': type } });
+  expect([answer.status, (answer.json as { code: string }).code]).toEqual([status, status === 400 ? 'parse_error' : 'too_large']);
+});
+
+test.each(['%', '%zz', '%ff', '%C3'])('a path or a parameter with the escape %s cannot be read, whoever asks for whatever', async (escape) => {
+  for (const target of [`/api/v1/who/?limit=${escape}`, `/api/v1/who/?${escape}=1`, `${path}?oid=${escape}`, `/api/v1/${escape}/`]) {
+    const answer = await server.send('GET', target);
+    expect([target, answer.status, (answer.json as { code: string }).code]).toEqual([target, 400, 'parse_error']);
+  }
 });
 
 test('as many right passwords at once are no failures', async () => {
