@@ -59,6 +59,14 @@ export function query(pairs: readonly (readonly [string, string])[]): string {
   return pairs.length === 0 ? '' : `?${pairs.map(([name, value]) => `${percent(name)}=${percent(value)}`).join('&')}`;
 }
 
+const malformedEscapes = ['%', '%2', '%zz', '%ff', '%C3', '%C0%80', '%ED%A0%80', '%F4%90%80%80'];
+
+/** A target one of whose parameters, by value or by name, has a malformed escape. */
+export function malformedEscape(random: Random, target: string): string {
+  const escape = random.pick(malformedEscapes);
+  return `${target}${target.includes('?') ? '&' : '?'}${random.pick([`watch=${escape}`, `limit=${escape}`, `x=1${escape}`, `${escape}=1`, escape])}`;
+}
+
 /** Halves of surrogate pairs replaced. */
 export function wellFormed(text: string): string {
   return text.replaceAll(/\p{Surrogate}/gu, '\ufffd');

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { BadServer, type Fault } from './bad-server.ts';
-import { get, json, type Area, type FuzzCase } from './fuzz-case.ts';
+import { get, json, type Area, type FuzzCase, type FuzzRequest } from './fuzz-case.ts';
 import type { FuzzTarget, Hold } from './fuzz-target.ts';
 import { FuzzRun } from './fuzz-run.ts';
 import { HoldCheck } from './hold-check.ts';
@@ -115,6 +115,18 @@ test('what an area knows of its own answers counts', async () => {
   expect(await findings(targetOf(await start(() => 'well')), 'free', [judging])).toEqual(['wrong answer']);
 });
 
+test.each<[FuzzRequest, string | undefined]>([
+  [get('/x?watch=%'), 'wrong answer'],
+  [get('/x%ff'), 'wrong answer'],
+  [get('/x?a=%25%C3%A9'), undefined],
+  [json('PATCH', '/x?force=true', '{}'), 'wrong answer'],
+  [json('PATCH', '/x?a=1&force', '{}'), 'wrong answer'],
+  [json('PATCH', '/x?enforce=true', '{}'), undefined],
+])('a mistake that succeeds counts: %j', async (request, rule) => {
+  const mistaken: Area = { ...area, generate: () => ({ changes: 'maybe', requests: [request] }) };
+  expect(await findings(targetOf(await start(() => 'well')), 'free', [mistaken])).toEqual(rule === undefined ? [] : [rule]);
+});
+
 test('what is logged as an error counts', async () => {
   expect(await findings(targetOf(await start(() => 'well'), { errors: ['{"level":"error"}'] }))).toEqual(['server log']);
 });
@@ -161,6 +173,12 @@ describe('numbers and texts are compared as they are written', () => {
     ['1', '1e0', true],
     ['9007199254740993', '9007199254740992', false],
     ['9007199254740993', '9.007199254740993e15', true],
+    ['9007199254740993.0', '9007199254740992', false],
+    ['9.007199254740993e15', '9.007199254740992e+15', false],
+    ['9007199254740994.0', '9.007199254740994e+15', true],
+    ['1e21', '1e+21', true],
+    ['123456789012345678901.0', '1.2345678901234568e+20', true],
+    ['0.0', '0', true],
     ['0.1', '0.10', true],
     ['{"a":1,"b":[2]}', '{"b":[2],"a":1}', true],
     ['{"a":1}', '{"a":1,"b":null}', false],

@@ -1,4 +1,4 @@
-import { get, query, type Area } from '../fuzz-case.ts';
+import { get, malformedEscape, query, type Area } from '../fuzz-case.ts';
 import type { Random } from '../random.ts';
 import { fieldSelector, indexNames } from './field-selectors.ts';
 import { hostileText, mutateText } from './hostile-text.ts';
@@ -42,6 +42,7 @@ export const lists: Area = {
     const search = query(random.some(random.chance(0.02) ? 200 : 5, () => random.one(...makers)));
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
     const accept = random.pick(['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io', 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io', 'application/yaml', '*/*', 'application/problem+json, application/json']);
-    return { changes: 'never', requests: [get(random.pick([world.posts, world.posts, world.notes, world.frees]) + raw, [['Accept', accept]])] };
+    const target = random.pick([world.posts, world.posts, world.notes, world.frees]) + raw;
+    return { changes: 'never', requests: [get(random.chance(0.03) ? malformedEscape(random, target) : target, [['Accept', accept]])] };
   },
 };

@@ -1,4 +1,4 @@
-import { get, query, type Area } from '../fuzz-case.ts';
+import { get, malformedEscape, query, type Area } from '../fuzz-case.ts';
 import { hostileText } from './hostile-text.ts';
 import { labelSelector } from './label-selectors.ts';
 
@@ -24,6 +24,7 @@ export const watches: Area = {
     const search = query([['watch', random.pick(['1', 'true', '', 'x'])], ...random.some(5, () => random.one(...makers))]);
     const headers: [string, string][] = [['Accept', random.pick(['application/json', 'text/event-stream', 'application/yaml', 'application/json;stream=watch', 'application/json;as=Table;v=v1;g=meta.k8s.io', '*/*', 'text/html'])]];
     if (random.chance(0.3)) headers.push(['Last-Event-ID', random.pick(['0', '1', String(revision), '9'.repeat(20), '9'.repeat(21), '-1', 'x', ''])]);
-    return { changes: 'never', requests: [{ ...get(random.pick([world.posts, world.notes]) + search, headers), stream: true }] };
+    const target = random.pick([world.posts, world.notes]) + search;
+    return { changes: 'never', requests: [{ ...get(random.chance(0.05) ? malformedEscape(random, target) : target, headers), stream: true }] };
   },
 };

@@ -89,9 +89,19 @@ function isObject(value: ExactJson | undefined): value is { [key: string]: Exact
 
 function sameNumber(a: string, b: string): boolean {
   if (a === b) return true;
-  const whole = /^-?\d+$/;
-  if (whole.test(a) && whole.test(b)) return BigInt(a) === BigInt(b);
-  return Number(a) === Number(b);
+  const wholes = [wholeOf(a), wholeOf(b)];
+  return wholes[0] !== undefined && wholes[1] !== undefined ? wholes[0] === wholes[1] : Number(a) === Number(b);
+}
+
+/** Of an integer to 2^63, however it is written, every digit counts; undefined for any other number. */
+function wholeOf(literal: string): bigint | undefined {
+  if (/^-?\d+$/.test(literal)) return BigInt(literal);
+  if (!(Math.abs(Number(literal)) <= 2 ** 63)) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const shift = Number(exponent) - fraction.length;
+  const digits = `${whole}${fraction}`;
+  if (shift >= 0) return shift <= 20 ? BigInt(`${sign}${digits}${'0'.repeat(shift)}`) : undefined;
+  return shift >= -digits.length && /^0*$/.test(digits.slice(shift)) ? BigInt(`${sign}${digits.slice(0, shift)}` || '0') : undefined;
 }
 
 function show(value: ExactJson | undefined): string {

@@ -2,6 +2,7 @@ import type { FuzzRequest } from '../fuzz-case.ts';
 import { violation, type Violation } from '../violation.ts';
 import { headerOf, type Answer } from '../wire/answer.ts';
 import type { Outcome } from '../wire/wire-client.ts';
+import { acceptedMistake } from './accepted-mistake.ts';
 import { findLeak } from './find-leak.ts';
 
 const requestId = /^[A-Za-z0-9._-]{1,64}$/;
@@ -23,7 +24,7 @@ function judgeOutcome(request: FuzzRequest, { answers, failure }: Outcome, { sec
   if (failure !== undefined) return violation('malformed answer', failure.malformed);
   if (request.raw === undefined && answers.length !== 1) return violation('malformed answer', `${answers.length} answers to one request`);
   for (const answer of answers) {
-    const found = judgeAny(answer, secrets) ?? judgeAnswer(request, answer);
+    const found = judgeAny(answer, secrets) ?? judgeAccepted(request, answer) ?? judgeAnswer(request, answer);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -36,6 +37,11 @@ function judgeAny(answer: Answer, secrets: readonly string[]): Violation | undef
   if (leak !== undefined) return violation('leak', leak);
   const wrong = judgeHeaders(answer);
   return wrong === undefined ? undefined : violation('headers', wrong);
+}
+
+function judgeAccepted(request: FuzzRequest, answer: Answer): Violation | undefined {
+  const mistake = acceptedMistake(request, answer);
+  return mistake === undefined ? undefined : violation('wrong answer', mistake);
 }
 
 function judgeHeaders(answer: Answer): string | undefined {

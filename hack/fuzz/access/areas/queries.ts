@@ -1,5 +1,5 @@
 import { hostileText, mutateText } from '../../areas/hostile-text.ts';
-import { query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
+import { malformedEscape, query, type Area, type FuzzRequest } from '../../fuzz-case.ts';
 import type { Random } from '../../random.ts';
 import type { AccessWorld } from '../access-world.ts';
 import { anyCaller, asCaller, headerText, idText, keysPath, orgBindings, orgsPath, profilePath, sessionsPath, systemBindings, usersPath } from './requests.ts';
@@ -44,6 +44,6 @@ export const queries: Area<AccessWorld> = {
     const raw = random.chance(0.1) ? mutateText(random, search).replaceAll(/[^\x21-\x7e]|#/g, '') : search;
     const target = list || raw === '' || raw.startsWith('?') ? `${path}${list ? search : raw}` : `${path}?${raw}`;
     const accept: FuzzRequest['headers'] = random.chance(0.2) ? [['Accept', random.pick(['text/html', '*/*', 'application/xml', headerText(random)])]] : [];
-    return { changes: 'never', requests: [asCaller({ method: random.chance(0.95) ? 'GET' : 'HEAD', target, headers: [...organization(random), ...accept] }, anyCaller(random, world))] };
+    return { changes: 'never', requests: [asCaller({ method: random.chance(0.95) ? 'GET' : 'HEAD', target: random.chance(0.03) ? malformedEscape(random, target) : target, headers: [...organization(random), ...accept] }, anyCaller(random, world))] };
   },
 };

@@ -81,7 +81,7 @@ function multipart(random: Random, fields: Record<string, unknown>): Pick<FuzzRe
   const boundary = random.pick(['x', 'a'.repeat(70), "a'()+_,-./:=?"]);
   const part = ([name, value]: [string, unknown]): string => {
     const disposition = random.pick([`form-data; name="${name}"`, `form-data; name="${name}"`, `form-data; name="${name}"; filename="f"`, 'form-data', `form-data; name=${name}`, `form-data; name="${name}`, '']);
-    return `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${random.pick(['', '', 'Content-Type: text/plain\r\n', 'X\r\n'])}\r\n${formText(value)}\r\n`;
+    return `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${random.pick(['', '', '', 'Content-Type: text/plain\r\n', 'X\r\n', 'a:\r\n'.repeat(random.pick([7, 8, 13_000]))])}\r\n${formText(value)}\r\n`;
   };
   const parts = random.chance(0.03) ? part(['a', 'b']).repeat(1500) : Object.entries(fields).map(part).join('');
   const body = `${parts}${random.pick(['--x--\r\n', `--${boundary}--\r\n`, `--${boundary}--\r\n`, `--${boundary}`, ''])}`;

@@ -1,0 +1,19 @@
+import type { FuzzRequest } from '../fuzz-case.ts';
+import type { Answer } from '../wire/answer.ts';
+
+/** What must not have succeeded, whatever the request is about; undefined where nothing speaks against it. */
+export function acceptedMistake({ method, target, raw }: FuzzRequest, { status }: Answer): string | undefined {
+  if (raw !== undefined || status >= 400) return undefined;
+  if (!isDecodable(target)) return `a malformed percent escape was answered ${status}`;
+  if (method === 'PATCH' && /[?&]force(?:[=&]|$)/.test(target)) return `force on a patch that is no apply was answered ${status}`;
+  return undefined;
+}
+
+function isDecodable(target: string): boolean {
+  try {
+    decodeURIComponent(target);
+    return true;
+  } catch {
+    return false;
+  }
+}
