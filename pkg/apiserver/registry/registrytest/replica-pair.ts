@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Database, silentLog } from '#pkg/database/index';
 import { PostgresStore } from '#pkg/storage/index';
-import { createTestDatabase } from '../../../testenv/test-database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../testenv/test-database.ts';
 import { createPlatformRegistry, type PlatformRegistry } from '../platform-registry.ts';
 
 export interface Replica {
@@ -12,6 +12,8 @@ export interface Replica {
 export interface ReplicaPair {
   one: Replica;
   two: Replica;
+  /** Where both are. */
+  connection: TestDatabase['connection'];
   /** Another replica on the same database, closed with the others. */
   start(): Promise<Replica>;
   close(): Promise<void>;
@@ -34,5 +36,5 @@ export async function startReplicas(): Promise<ReplicaPair> {
   const close = async (): Promise<void> => {
     for (const each of undo.splice(0)) await each();
   };
-  return { one: await start(), two: await start(), start, close };
+  return { one: await start(), two: await start(), connection: testDatabase.connection, start, close };
 }
