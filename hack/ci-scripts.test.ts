@@ -38,6 +38,8 @@ describe('a lock file', () => {
     { reason: 'without one of them', packages: { '': {}, 'node_modules/p': parent, 'node_modules/@p/linux': platform }, says: /^node_modules\/p lacks its optional @p\/darwin\n1 problems/, code: 1 },
     { reason: 'with one where it is not found', packages: { 'node_modules/p': parent, 'node_modules/@p/linux': platform, 'node_modules/b/node_modules/@p/darwin': platform }, says: /lacks its optional @p\/darwin/, code: 1 },
     { reason: 'tied to a host', packages: { 'node_modules/a': { integrity: 'x', resolved: 'https://registry.example/a.tgz' } }, says: /tied to the host/, code: 1 },
+    { reason: 'with an install script that is denied', packages: { 'node_modules/jest/node_modules/esbuild': { integrity: 'x', hasInstallScript: true } }, says: /^1 packages/, code: 0 },
+    { reason: 'with an install script that nobody has looked at', packages: { 'node_modules/@a/b': { integrity: 'x', hasInstallScript: true } }, says: /^node_modules\/@a\/b has an install script .*\n1 problems/, code: 1 },
     { reason: 'without a hash', packages: { 'node_modules/a': {} }, says: /has no integrity/, code: 1 },
   ];
   test.each(cases)('$reason', async ({ packages, says, code }) => {

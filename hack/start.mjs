@@ -13,6 +13,10 @@ const stamp = join(root, 'dist/.built');
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
 
 if (needsBuild()) build();
+if (!existsSync(main)) {
+  process.stderr.write('svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n');
+  process.exit(1);
+}
 if (process.env.npm_lifecycle_event === 'start') stopWithParent();
 process.setSourceMapsEnabled(true);
 const args = process.argv.slice(2);
