@@ -7,6 +7,7 @@ import { RestClient } from '#pkg/client/index';
 import { migrate } from '#pkg/database/index';
 import { checkAdminToken } from './check-options.ts';
 import { warnOfShortDelay } from './drain-times.ts';
+import { checkFileModes } from './file-modes.ts';
 import { listenForAccess } from './start-access-server.ts';
 import { newLogger } from './logger.ts';
 import { DatabaseMetrics } from './metrics/database-metrics.ts';
@@ -26,9 +27,11 @@ import { urlOf } from './url-of.ts';
 const PATIENCE_MS = 5000;
 
 /** Serves access management alone, for a content platform elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
-export async function accessServer({ options }: LoadedOptions): Promise<number> {
+export async function accessServer(loaded: LoadedOptions): Promise<number> {
+  const { options } = loaded;
   checkAdminToken(options);
   const log = newLogger(options);
+  await checkFileModes(loaded, { runsPlugins: false, log });
   return runUntilSignal(() => startAccess(options, log), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }
 

@@ -25,6 +25,7 @@ import {
 } from '#pkg/http/index';
 import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { checkFileModes } from './file-modes.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { showProcess } from './metrics/process-metrics.ts';
@@ -45,8 +46,10 @@ import { Teardown } from './teardown.ts';
 const RECONCILE_SHARE = 0.8;
 
 /** Runs the platform's controllers, and plugins, against a server elsewhere, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
-export async function controllerManager({ options }: LoadedOptions, environment: Environment): Promise<number> {
+export async function controllerManager(loaded: LoadedOptions, environment: Environment): Promise<number> {
+  const { options } = loaded;
   const log = newLogger(options);
+  await checkFileModes(loaded, { runsPlugins: true, log });
   const token = await readTokenFile(options, 'svc.controllers.token-file');
   return runUntilSignal(() => startControllerManager(options, { token, environment, log }), { log, drainTimeoutMs: options['svc.server.drain-timeout'] });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { adminUsername } from '#pkg/access/index';
 import { checkOptions } from './check-options.ts';
+import { checkFileModes } from './file-modes.ts';
 import { newLogger } from './logger.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
@@ -12,10 +13,12 @@ import { startPlatform, type Platform, type PlatformParts } from './start-platfo
 import { urlOf } from './url-of.ts';
 
 /** Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
-export function serve({ options }: LoadedOptions, parts: PlatformParts): Promise<number> {
+export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
+  const { options } = loaded;
   checkOptions(options);
   const log = newLogger(options);
   const start = async (): Promise<Platform> => {
+    await checkFileModes(loaded, { runsPlugins: parts.controllers, log });
     const platform = await startPlatform(options, log, parts);
     announce(platform, options, log);
     return platform;

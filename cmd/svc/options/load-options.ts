@@ -15,6 +15,14 @@ export interface OptionSources {
 
 export interface LoadedOptions {
   readonly options: Options;
+  /** Those that were read. */
+  readonly configFiles: readonly ConfigFile[];
+}
+
+export interface ConfigFile {
+  readonly path: string;
+  /** Does it set an option whose value is never shown? */
+  readonly holdsSecret: boolean;
 }
 
 /**
@@ -22,14 +30,12 @@ export interface LoadedOptions {
  * Throws OperatorError, one sentence, for an unknown or malformed option in any spelling, an overridden one too.
  */
 export function loadOptions({ configFolder, environment, args }: OptionSources): LoadedOptions {
-  const settings = [
-    ...readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined }),
-    ...readEnvironment(environment),
-    ...readFlags(args),
-  ];
+  const config = readConfigFolder(configFolder ?? './config', { mustExist: configFolder !== undefined });
+  const settings = [...config.settings, ...readEnvironment(environment), ...readFlags(args)];
   const values = new Map<OptionName, unknown>(optionNames.map((name) => [name, defaultOf(name)]));
   for (const setting of settings) values.set(setting.name, setting.text === '' ? defaultOf(setting.name) : parse(setting));
-  return { options: Object.fromEntries(values) as Options };
+  const holdsSecret = (path: string): boolean => config.settings.some(({ file, name, text }) => file === path && text !== '' && isSecret(name));
+  return { options: Object.fromEntries(values) as Options, configFiles: config.files.map((path) => ({ path, holdsSecret: holdsSecret(path) })) };
 }
 
 function defaultOf(name: OptionName): unknown {
@@ -37,10 +43,15 @@ function defaultOf(name: OptionName): unknown {
   return option.default === '' && option.type.label !== 'list' ? undefined : option.type.parse(option.default);
 }
 
+function isSecret(name: OptionName): boolean {
+  const option: Option<unknown> = optionTable[name];
+  return option.isSecret === true;
+}
+
 function parse({ name, text, spelling }: Setting): unknown {
-  const { type, isSecret = false }: Option<unknown> = optionTable[name];
+  const { type }: Option<unknown> = optionTable[name];
   const value = type.parse(text);
   if (value !== undefined) return value;
-  const what = isSecret ? 'its value' : JSON.stringify(text.slice(0, 100));
+  const what = isSecret(name) ? 'its value' : JSON.stringify(text.slice(0, 100));
   throw new OperatorError(`The option ${spelling} is malformed: ${what} is not ${type.expected}.`);
 }

@@ -11,8 +11,9 @@ const DEEPEST = 16;
  * The options in all YAML files of a folder, in the order of the files' names. Keys may be nested, dotted, or both (`svc.server: { port: 8090 }`).
  * A folder that is not there holds none, unless it `mustExist`. Throws OperatorError for what cannot be read, and for an unknown option.
  */
-export function readConfigFolder(folder: string, { mustExist }: { mustExist: boolean }): Setting[] {
-  return listFiles(folder, mustExist).flatMap((file) => readConfig(join(folder, file)));
+export function readConfigFolder(folder: string, { mustExist }: { mustExist: boolean }): { files: string[]; settings: Setting[] } {
+  const files = listFiles(folder, mustExist).map((file) => join(folder, file));
+  return { files, settings: files.flatMap(readConfig) };
 }
 
 function listFiles(folder: string, mustExist: boolean): string[] {
@@ -65,7 +66,7 @@ function flatten(node: unknown, path: readonly string[], file: string): Setting[
     throw new OperatorError(`${file} holds no options: it must be a map, such as "svc: { server: { port: 8090 } }".`);
   }
   if (findOption(name) === undefined) throw newUnknownOption(`option ${name}, which ${file} sets`, name, optionNames);
-  return [{ name: name as OptionName, text: textOf(node, name, file), spelling: `${name} in ${file}` }];
+  return [{ name: name as OptionName, text: textOf(node, name, file), spelling: `${name} in ${file}`, file }];
 }
 
 function textOf(node: unknown, name: string, file: string): string {

@@ -9,6 +9,8 @@ export interface Setting {
   readonly text: string;
   /** As the operator wrote it: `SVC_SERVER_PORT`, `--svc.server.port`, `svc.server.port in config/svc.yaml`. */
   readonly spelling: string;
+  /** The file it is in. */
+  readonly file?: string;
 }
 
 /** The sentence for a name nobody knows. It never holds a value: that may be a secret whose name is misspelled. */

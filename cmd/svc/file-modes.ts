@@ -1,0 +1,109 @@
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Stats } from 'node:fs';
+import type { Logger } from 'pino';
+import { OperatorError } from './operator-error.ts';
+import type { LoadedOptions } from './options/load-options.ts';
+import type { Options } from './options/option-table.ts';
+
+/** Entries of the folder of plugins that are looked at. */
+const MOST_ENTRIES = 20_000;
+const readableByOthers = 0o004;
+const writableByOthers = 0o002;
+const openToOthers = 0o007;
+
+export interface FileModeParts {
+  /** Does this process run plugins? */
+  runsPlugins: boolean;
+  log: Logger;
+}
+
+/**
+ * Looks at the modes of what a server reads at its start. Throws OperatorError for a secret of the data folder that is open to others, and for code of plugins that others
+ * can write. What the operator hands in, as an orchestrator may have mounted it, is warned of: a secret of this program's user that others can read, and
+ * whatever others can write. `secret-key` is looked at where it is read.
+ */
+export async function checkFileModes({ options, configFiles }: LoadedOptions, { runsPlugins, log }: FileModeParts): Promise<void> {
+  const dataDir = resolve(options['svc.data.dir']);
+  for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key']) await refuseOpenSecret(join(dataDir, name));
+  if (runsPlugins) for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder);
+  const secrets = [...secretFiles(options), ...configFiles.filter(({ holdsSecret }) => holdsSecret).map(({ path }) => path)];
+  for (const path of secrets) await warnOfMode(path, { bits: readableByOthers, isOwnOnly: true, what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it' }, log);
+  for (const path of trustedPaths(options, { dataDir, configFiles, secrets })) await warnOfMode(path, { bits: writableByOthers, isOwnOnly: false, what: 'others can write this, and the server believes what is in it; take that away with chmod o-w' }, log);
+}
+
+function codeFolders(options: Options, dataDir: string): string[] {
+  return [resolve(options['svc.plugins.dir'] ?? join(dataDir, 'plugins')), join(dataDir, 'plugin-bundles')];
+}
+
+/** Named by options; `svc.security.key-file` is looked at where it is read. */
+function secretFiles(options: Options): string[] {
+  return [options['svc.tls.key-file'], options['svc.access.token-file'], options['svc.controllers.token-file'], databaseFile(options, 'sslkey')].filter((path) => path !== undefined);
+}
+
+function trustedPaths(options: Options, { dataDir, configFiles, secrets }: { dataDir: string; configFiles: LoadedOptions['configFiles']; secrets: readonly string[] }): Set<string> {
+  const named = [options['svc.tls.cert-file'], options['svc.access.ca-file'], options['svc.controllers.ca-file'], options['svc.database.ca-file'], databaseFile(options, 'sslrootcert'), databaseFile(options, 'sslcert')];
+  const config = configFiles.flatMap(({ path }) => [dirname(path), path]);
+  return new Set([dataDir, join(dataDir, 'tls'), ...config, ...named.filter((path) => path !== undefined), ...secrets]);
+}
+
+function databaseFile(options: Options, parameter: 'sslkey' | 'sslcert' | 'sslrootcert'): string | undefined {
+  const url = options['svc.database.url'];
+  const path = url !== undefined && URL.canParse(url) ? new URL(url).searchParams.get(parameter) : null;
+  return path === null || path === '' ? undefined : path;
+}
+
+async function refuseOpenSecret(path: string): Promise<void> {
+  const stats = await statOf(path);
+  if (stats === undefined || !stats.isFile() || (stats.mode & openToOthers) === 0) return;
+  throw new OperatorError(`The file ${path} holds a secret and is open to others (mode ${modeOf(stats)}); make it 0600, or 0640 where its group must read it.`);
+}
+
+async function refuseForeignCode(folder: string): Promise<void> {
+  for await (const { path, stats } of entriesOf(folder)) {
+    if ((stats.mode & writableByOthers) === 0) continue;
+    throw new OperatorError(`Others can write ${path} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${folder}.`);
+  }
+}
+
+/** The folder and all that is in it, links not followed. */
+async function* entriesOf(folder: string): AsyncGenerator<{ path: string; stats: Stats }> {
+  const waiting = [folder];
+  for (let count = 0; waiting.length > 0 && count < MOST_ENTRIES; count += 1) {
+    const path = waiting.pop()!;
+    const stats = await statOf(path, path === folder ? stat : lstat);
+    if (stats === undefined || stats.isSymbolicLink()) continue;
+    yield { path, stats };
+    if (stats.isDirectory()) waiting.push(...(await namesIn(path)).map((name) => join(path, name)));
+  }
+}
+
+/** With `isOwnOnly` files of other users are left alone: that others can read them may be how this program reads them. */
+async function warnOfMode(path: string, { bits, isOwnOnly, what }: { bits: number; isOwnOnly: boolean; what: string }, log: Logger): Promise<void> {
+  const stats = await statOf(path);
+  if (stats === undefined || (stats.mode & bits) === 0) return;
+  const user = process.getuid?.();
+  if (isOwnOnly && stats.uid !== user) return;
+  // As an orchestrator makes an empty folder for one container; nobody here could change its mode.
+  if (stats.isDirectory() && stats.uid === 0 && user !== 0) return;
+  log.warn({ path, mode: modeOf(stats) }, what);
+}
+
+/** What cannot be looked at is complained of by whoever needs it. */
+async function statOf(path: string, look: (path: string) => Promise<Stats> = stat): Promise<Stats | undefined> {
+  try {
+    return await look(path);
+  } catch {
+    return undefined;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    return [];
+  }
+}
+
+const modeOf = ({ mode }: Stats): string => (mode & 0o777).toString(8).padStart(4, '0');
