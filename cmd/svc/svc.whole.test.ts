@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +30,15 @@ afterAll(async () => {
 
 const onUrl = (): string => `--svc.database.url=${databaseUrlOf(home)}`;
 const as = (token: string): { headers: Record<string, string> } => ({ headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' } });
+
+test.each(['serve', 'apiserver', 'access-server', 'controller-manager'])('svc %s does not start on a token that everybody can read', async (command) => {
+  const dataDir = join(folder, `open-${command}`);
+  await mkdir(dataDir);
+  await writeFile(join(dataDir, 'admin-token'), newPersonalToken(), { mode: 0o644 });
+  const program = new Program([command, '--svc.server.port=0', `--svc.data.dir=${dataDir}`, onUrl()]);
+  expect(await program.exited).toBe(1);
+  expect(program.stderr).toMatch(/^svc: The file .*\/admin-token holds a secret and is open to others \(mode 0644\); make it 0600/);
+});
 
 describe('svc serve', () => {
   test('is stopped at once by a second signal, whatever is under way', async () => {
