@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz matrix timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
+.PHONY: help run build lint test verify bench faults fuzz attack matrix timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -27,6 +27,9 @@ faults: build ## break everything under load and hold the histories to the log (
 
 fuzz: build ## hostile requests by the hundred thousand, to both services (ARGS='--seconds=600', '--seed=7', '--service=access')
 	node --import tsx hack/fuzz/main.ts $(ARGS)
+
+attack: build ## attackers of every kind, directly and behind haproxy, and a user who must not notice (ARGS='--seconds=600', '--only=slow', '--sample')
+	node --import tsx hack/attack/main.ts $(ARGS)
 
 matrix: build ## who may do what: everybody, with every credential, on every route, against the contract (ARGS='--cells=100000', '--seed=7')
 	node --import tsx hack/matrix/main.ts $(ARGS)

@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+
+export interface AttackOptions {
+  /** For all attacks together, without the start. */
+  seconds: number;
+  seed: number;
+  /** Attacks whose name contains it. */
+  only: string;
+  /** Each attack one way only; times are shown and not judged. */
+  isSample: boolean;
+  dataParent: string;
+  summaryFile?: string;
+}
+
+export const usage = `Usage: make attack ARGS='...'
+  --seconds=240     how long, for all attacks together
+  --sample          each attack one way only, directly or behind haproxy; times are shown and not judged: for a machine that is not ours alone
+  --seed=1          decides what attackers send
+  --only=TEXT       attacks whose name contains it
+  --data=FOLDER     where the database lies (default: the temporary folder)
+  --summary=FILE    write how many checks passed and failed, for CI
+`;
+
+/** Throws an Error that says what is wrong. */
+export function parseAttackOptions(args: string[]): AttackOptions {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({ args, options: { seconds: text, seed: text, only: text, sample: { type: 'boolean' }, data: text, summary: text } });
+  return {
+    seconds: wholeNumber('seconds', values.seconds ?? '240'),
+    seed: wholeNumber('seed', values.seed ?? '1'),
+    only: values.only ?? '',
+    isSample: values.sample === true,
+    // A temporary folder of root's own would be closed to PostgreSQL's user.
+    dataParent: values.data ?? '/tmp',
+    ...(values.summary === undefined ? {} : { summaryFile: values.summary }),
+  };
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number`);
+  return Number(text);
+}

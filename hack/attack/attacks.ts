@@ -1,0 +1,67 @@
+import type { ServicePorts } from './proxy.ts';
+
+/** What an attacker is to do; plain data, as it goes to another process. */
+export type Attack = Flood | Hold;
+
+interface AttackBase {
+  name: string;
+  service: keyof ServicePorts;
+}
+
+/** Whole requests, so many a second, however few are answered. */
+export interface Flood extends AttackBase {
+  kind: 'flood';
+  rate: number;
+  method: string;
+  path: string;
+  /** `*` is replaced by letters and digits, 36 for each. */
+  headers: Record<string, string>;
+  body?: string;
+}
+
+/** Connections that are kept open, so many in all, and opened anew when they end. */
+export interface Hold extends AttackBase {
+  kind: 'hold';
+  count: number;
+  /** Sent at once. */
+  first: string;
+  /** Sent each second after that. */
+  drip: string;
+  /** Are answers read? */
+  reads: boolean;
+}
+
+const post = (path: string, headers = ''): string => `POST ${path} HTTP/1.1\r\nHost: svc\r\n${headers}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
+const flood = (name: string, service: keyof ServicePorts, path: string, headers: Record<string, string>, more: Partial<Flood> = {}): Flood => ({ kind: 'flood', name, service, rate: 400, method: 'GET', path, headers, ...more });
+const hold = (name: string, service: keyof ServicePorts, first: string, more: Partial<Hold> = {}): Hold => ({ kind: 'hold', name, service, count: 400, first, drip: 'x', reads: true, ...more });
+
+const profile = '/api/v1/users/profile/';
+const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const uuid = '00000000-1111-4222-8333-444444444444';
+const guess = 'username=nobody-*&password=guess-*';
+const sample = 'GET /docs HTTP/1.1\r\nHost: svc\r\n\r\n'.repeat(16);
+
+/** Each by itself; what they send is bounded, so that the machine is not what gives way. */
+export const attacks: readonly Attack[] = [
+  hold('slow bodies, login', 'access', post('/api/v1/authentication/auth/')),
+  hold('slow bodies, login form', 'access', post('/login/')),
+  hold('slow bodies, protected', 'access', post('/api/v1/users/users/')),
+  hold('slow bodies, a wrong token', 'platform', post('/api/v1/namespaces', 'Authorization: Bearer x\r\n')),
+  hold('slow bodies, open paths', 'platform', post('/docs')),
+  hold('slow headers', 'access', 'GET /login/ HTTP/1.1\r\nHost: svc\r\nX-A: ', { count: 300 }),
+  hold('slow headers', 'platform', 'GET /docs HTTP/1.1\r\nHost: svc\r\nX-A: ', { count: 300 }),
+  hold('connections without a byte', 'access', '', { count: 2500, drip: '' }),
+  hold('connections without a byte', 'platform', '', { count: 2500, drip: '' }),
+  hold('readers that do not read', 'platform', sample, { count: 200, drip: '', reads: false }),
+  flood('wrong Bearer tokens', 'access', profile, { Authorization: 'Bearer *' }),
+  flood('wrong private tokens', 'access', profile, { Authorization: 'Token *' }),
+  flood('wrong signatures', 'access', profile, { Date: '', Authorization: `Signature keyId="${uuid}",algorithm="hmac-sha256",headers="(request-target) date",signature="*"` }),
+  flood('wrong sessions', 'access', profile, { Cookie: 'svc_sessionid=*' }),
+  flood('wrong sessions', 'platform', '/apis', { Cookie: 'svc_sessionid=*' }),
+  flood('wrong personal tokens', 'platform', '/api/v1/namespaces', { Authorization: 'Bearer pat_*' }),
+  flood('wrong passwords', 'platform', '/apis', { Authorization: 'Basic bm9ib2R5Om5vYm9keQ==' }, { rate: 100 }),
+  flood('wrong logins', 'access', '/api/v1/authentication/auth/', form, { rate: 100, method: 'POST', body: guess }),
+  flood('nobody, documentation', 'platform', '/docs', {}),
+  flood('nobody, version', 'platform', '/version', {}),
+  flood('nobody, login page', 'access', '/login/', {}),
+];

@@ -1,0 +1,125 @@
+import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { signDraft } from '../matrix/wire/sign-request.ts';
+import type { AttackWorld } from './attack-world.ts';
+import type { ServicePorts } from './proxy.ts';
+
+/** Requests a second. */
+const rate = 20;
+const timeoutMs = 10_000;
+
+/** What a user asks, in turns. */
+interface Question {
+  name: string;
+  service: keyof ServicePorts;
+  method: string;
+  path: string;
+  headers: () => OutgoingHttpHeaders;
+  body?: string;
+}
+
+export interface Experience {
+  /** Milliseconds, in order. */
+  times: number[];
+  /** `429 of a session, platform`, and how often. */
+  failures: Map<string, number>;
+}
+
+/** Somebody with a credential of every form, who uses both services at an even pace, whatever others do. */
+export class LegitimateUser {
+  readonly #agent: Agent;
+  readonly #ports: ServicePorts;
+  readonly #questions: readonly Question[];
+
+  constructor(world: AttackWorld, { ports, address }: { ports: ServicePorts; address: string }) {
+    this.#ports = ports;
+    this.#agent = new Agent({ keepAlive: true, localAddress: address });
+    this.#questions = questionsOf(world);
+  }
+
+  /** Each question once: what is known from here on. */
+  async introduce(): Promise<void> {
+    const experience: Experience = { times: [], failures: new Map() };
+    for (const question of this.#questions) await this.#ask(question, experience);
+    if (experience.failures.size > 0) throw new Error(`a user is refused although nobody attacks: ${[...experience.failures.keys()].join(', ')}`);
+  }
+
+  /** So many requests of a session at once: how many of them were refused. */
+  async burst(count: number, service: keyof ServicePorts): Promise<Experience> {
+    const experience: Experience = { times: [], failures: new Map() };
+    const question = this.#questions.find((each) => each.service === service && each.name === 'a session')!;
+    await Promise.all(Array.from({ length: count }, () => this.#ask(question, experience)));
+    return experience;
+  }
+
+  /** Asks until `seconds` are over; a slow answer delays no question. */
+  async use(seconds: number): Promise<Experience> {
+    const experience: Experience = { times: [], failures: new Map() };
+    const asked: Promise<void>[] = [];
+    const start = performance.now();
+    for (let i = 0; i < seconds * rate; i += 1) {
+      await delay(start + (i * 1000) / rate - performance.now());
+      asked.push(this.#ask(this.#questions[i % this.#questions.length]!, experience));
+    }
+    await Promise.all(asked);
+    experience.times.sort((a, b) => a - b);
+    return experience;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #ask(question: Question, { times, failures }: Experience): Promise<void> {
+    const start = performance.now();
+    const outcome = await this.#send(question);
+    times.push(performance.now() - start);
+    if (/^2\d\d$/.test(outcome)) return;
+    const failure = `${outcome} of ${question.name}, ${question.service}`;
+    failures.set(failure, (failures.get(failure) ?? 0) + 1);
+  }
+
+  #send({ service, method, path, headers, body }: Question): Promise<string> {
+    return new Promise((resolve) => {
+      const send = (isRetried: boolean): void => {
+        const request = httpRequest({ host: '127.0.0.1', port: this.#ports[service], agent: this.#agent, method, path, headers: headers(), timeout: timeoutMs }, (response) => {
+          response.resume();
+          response.on('error', () => resolve('cut off')).on('end', () => resolve(String(response.statusCode)));
+        });
+        request.on('timeout', () => request.destroy(new Error('no answer')));
+        // A connection that was closed while it lay idle is no refusal: clients open another.
+        request.on('error', (error: NodeJS.ErrnoException) => (request.reusedSocket && !isRetried && error.code === 'ECONNRESET' ? send(true) : resolve(error.code ?? error.message)));
+        request.end(body);
+      };
+      send(false);
+    });
+  }
+}
+
+function questionsOf({ token, credentials, session, accessKey, login, personalToken }: AttackWorld): Question[] {
+  const privateToken = credentials.flatMap(({ headers }) => headers.flatMap(([, value]) => (value.startsWith('token ') ? [value] : [])))[0]!;
+  const cookie = { Cookie: `svc_sessionid=${session.cookie}` };
+  const basic = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
+  const profile = '/api/v1/users/profile/';
+  const self = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+  const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' });
+  const signed = (): OutgoingHttpHeaders => {
+    const request = { method: 'GET', target: profile, headers: {} };
+    signDraft(request as unknown as Parameters<typeof signDraft>[0], accessKey);
+    return request.headers;
+  };
+  const get = (name: string, service: keyof ServicePorts, path: string, headers: () => OutgoingHttpHeaders): Question => ({ name, service, method: 'GET', path, headers });
+  return [
+    get('a Bearer token', 'access', profile, () => ({ Authorization: `Bearer ${token}` })),
+    get('a personal token', 'platform', '/api/v1/namespaces', () => ({ Authorization: `Bearer ${personalToken}` })),
+    get('a session', 'access', profile, () => cookie),
+    get('a session', 'platform', '/apis', () => cookie),
+    get('a signature', 'access', profile, signed),
+    get('a password', 'platform', '/apis', () => ({ Authorization: basic })),
+    get('a private token', 'access', profile, () => ({ Authorization: privateToken })),
+    { name: 'a personal token that posts', service: 'platform', method: 'POST', path: self, headers: () => ({ Authorization: `Bearer ${personalToken}`, 'Content-Type': 'application/json' }), body: review },
+    get('a probe', 'platform', '/livez', () => ({})),
+    get('nobody who asks for the version', 'platform', '/version', () => ({})),
+    get('nobody who asks for the version', 'access', '/version', () => ({})),
+  ];
+}
