@@ -13,8 +13,8 @@ export default {
   testEnvironment: '<rootDir>/hack/jest/environment.js',
   testEnvironmentOptions: {
     customExportConditions: ['source', 'node', 'node-addons'],
-    // How long the event loop may be held, where no time limit of jest's can end a test: by one without I/O, and by others, which may wait for a program.
-    longestHoldSeconds: { unit: 60, other: 300 },
+    // How long the event loop may be held, where no time limit of jest's can end a test: in processor time, and in all.
+    longestHoldSeconds: { processor: 60, all: 300 },
   },
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {

@@ -15,14 +15,16 @@ setInterval(() => Atomics.add(pulse, 0, 1), lookMs).unref();
 /** Counts the seconds without a beat by itself: neither a machine that slept nor a process that was stopped is to blame on a test. */
 const watching = `
   const { parentPort, workerData: pulse } = require('node:worker_threads');
-  let test, last, held = 0;
-  parentPort.on('message', (message) => { test = message; held = 0; });
+  let test, last, held, before;
+  parentPort.on('message', (message) => { test = message; last = undefined; });
   setInterval(() => {
     const beat = Atomics.load(pulse, 0);
-    held = beat === last ? held + 1 : 0;
-    last = beat;
-    if (test === undefined || held < test.longest) return;
-    require('node:fs').writeSync(2, 'FAIL ' + test.path + ' holds the event loop for ' + held + ' s: its process is killed\\n');
+    if (beat !== last) [last, held, before] = [beat, 0, process.cpuUsage()];
+    held += 1;
+    const { user, system } = process.cpuUsage(before);
+    const { path, processor, all } = test ?? {};
+    if (test === undefined || (held < all && user + system < processor * 1e6)) return;
+    require('node:fs').writeSync(2, 'FAIL ' + path + ' holds the event loop for ' + held + ' s: its process is killed\\n');
     process.kill(process.pid, 'SIGKILL');
   }, 1000);
 `;
@@ -32,9 +34,8 @@ watch.unref();
 export default class Environment extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
-    const path = context.testPath;
-    const { unit, other } = config.projectConfig.testEnvironmentOptions.longestHoldSeconds;
+    const { processor, all } = config.projectConfig.testEnvironmentOptions.longestHoldSeconds;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
-    watch.postMessage({ path, longest: /\.(integration|whole)\.test\.ts$/.test(path) ? other : unit });
+    watch.postMessage({ path: context.testPath, processor, all });
   }
 }

@@ -57,10 +57,10 @@ test.each<[NodeJS.Signals, 'the run alone' | 'its whole group']>([
 test('a test that holds the event loop for ever is ended, and named', async () => {
   writeFileSync(join(folder, 'well.test.cjs'), "test('well', () => {});");
   writeFileSync(join(folder, 'held.test.cjs'), "test('held', async () => { for (;;) await Promise.resolve(); });");
-  const run = start('--testEnvironmentOptions', JSON.stringify({ longestHoldSeconds: { unit: 5, other: 5 } }));
+  const run = start('--testEnvironmentOptions', JSON.stringify({ longestHoldSeconds: { processor: 3, all: 300 } }));
   let said = '';
   run.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const code = await new Promise((resolve) => run.once('exit', resolve));
-  expect([code, said]).toEqual([1, expect.stringContaining(`FAIL ${join(folder, 'held.test.cjs')} holds the event loop for 5 s`)]);
+  expect([code, said]).toEqual([1, expect.stringContaining(`FAIL ${join(folder, 'held.test.cjs')} holds the event loop for `)]);
   expect(said).toContain('1 failed, 1 passed, 2 total');
 });

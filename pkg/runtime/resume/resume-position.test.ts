@@ -36,7 +36,11 @@ describe('a signature changes with', () => {
     ['a watch less', resumeSignature([watch()])],
     ['another selection', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=c' } })])],
     ['another order', resumeSignature([watch({ selection: { labelSelector: 'a=b' } }), watch()])],
+    ['a field selector', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b', fieldSelector: 'spec.c=d' } })])],
+    ['a namespace', resumeSignature([watch(), watch({ selection: { labelSelector: 'a=b', namespace: 'team' } })])],
     ['another version of a type', resumeSignature([watch({ type: { ...posts, version: 'v2' } }), watch({ selection: { labelSelector: 'a=b' } })])],
+    ['another group', resumeSignature([watch({ type: { ...posts, group: 'news.example.com' } }), watch({ selection: { labelSelector: 'a=b' } })])],
+    ['another resource', resumeSignature([watch({ type: { ...posts, plural: 'drafts' } }), watch({ selection: { labelSelector: 'a=b' } })])],
   ])('%s', (_, other) => {
     expect(other).not.toBe(signature);
   });
