@@ -83,7 +83,7 @@ function hold({ count: wanted, first, drip, reads }: Hold, { port, addresses }: 
       sockets.delete(socket);
       count('closed');
     });
-    if (reads) socket.on('data', (bytes: Buffer) => void count(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1', 0, 20))?.[1] ?? 'more'));
+    if (reads) socket.on('data', (bytes: Buffer) => count(/^HTTP\/1.1 (\d+)/.exec(bytes.toString('latin1', 0, 20))?.[1] ?? 'more'));
   };
   const opening = setInterval(() => {
     for (let i = 0; i < maxOpened && sockets.size < wanted; i += 1) open();
