@@ -21,6 +21,8 @@ test('a server has no options of processes of another kind', () => {
   expect(of('apiserver')).not.toContain('svc.plugins.dir');
   expect(of('controller-manager')).not.toContain('svc.database.url');
   expect(of('access-server')).not.toContain('svc.storage.log-max-size');
+  expect(of('apiserver')).not.toContain('svc.access.public-url');
+  expect(of('access-server')).toEqual(expect.arrayContaining(['svc.access.public-url', 'svc.http.cors.allowed-origins']));
 });
 
 test('each option is one of some command; a command without options has none', () => {

@@ -2,7 +2,7 @@ import type { OptionName } from './option-table.ts';
 
 const ofControllers = 'svc.controllers.';
 const ofAnotherPlatform = ['svc.access.api-url', 'svc.access.token-file', 'svc.access.ca-file'];
-const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.'];
+const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.', 'svc.access.public-url'];
 const ofDatabase = ['svc.database.', 'svc.data.dir', 'svc.log.level', 'svc.log.format'];
 const ofKeys = ['svc.security.key'];
 const ofServer = ['svc.server.host', 'svc.server.port', 'svc.data.dir', 'svc.controllers.api-url', 'svc.controllers.token-file', 'svc.controllers.ca-file'];
@@ -17,7 +17,7 @@ interface Chosen {
 const chosen: Readonly<Record<string, Chosen>> = {
   serve: { but: [ofControllers, ...ofAnotherPlatform] },
   apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
-  'access-server': { of: [...ofDatabase, 'svc.access.', 'svc.tls.', 'svc.security.', 'svc.http.', 'svc.api.request-timeout', 'svc.log.', 'svc.server.drain-timeout', 'svc.server.shutdown-delay'], but: ['svc.security.basic-auth.', 'svc.http.cors.'] },
+  'access-server': { of: [...ofDatabase, 'svc.access.', 'svc.tls.', 'svc.security.', 'svc.http.', 'svc.api.request-timeout', 'svc.log.', 'svc.server.drain-timeout', 'svc.server.shutdown-delay'], but: ['svc.security.basic-auth.'] },
   'controller-manager': { of: [ofControllers, 'svc.plugins.', 'svc.data.dir', 'svc.log.', 'svc.server.host', 'svc.server.drain-timeout'] },
   migrate: { of: ofDatabase },
   'private-token': { of: [...ofDatabase, ...ofKeys] },
