@@ -24,6 +24,7 @@ import type {
 } from '../store.ts';
 import { BatchRunner } from './batch-runner.ts';
 import { ChangeLog } from './change-log.ts';
+import { ClaimReader } from './claim-reader.ts';
 import { Compactor } from './compaction.ts';
 import { isStaleTable } from './database-failure.ts';
 import { checkEpoch } from './epoch.ts';
@@ -41,7 +42,7 @@ import { ObjectCounter } from './object-counter.ts';
 import { toOperation, type Operation } from './operation.ts';
 import { explainDryRun } from './outcome.ts';
 import { Peers } from './peers.ts';
-import { recallWrite, rememberUnchanged } from './recall.ts';
+import { rememberUnchanged } from './recall.ts';
 import { Snapshots } from './snapshots.ts';
 import { measureStore } from './store-measures.ts';
 import { TableCatalog } from './table-catalog.ts';
@@ -93,6 +94,7 @@ export class PostgresStore implements Store {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #keys: KeyReader;
+  readonly #claims: ClaimReader;
   readonly #computer: KeyComputer;
   readonly #pages: PageReader;
   readonly #chunks: ChunkReader;
@@ -129,6 +131,7 @@ export class PostgresStore implements Store {
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     this.#keys = new KeyReader(this.#reads);
+    this.#claims = new ClaimReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
     this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, computer: this.#computer, log });
     const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
@@ -224,7 +227,7 @@ export class PostgresStore implements Store {
   }
 
   recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
-    return translated(recallWrite(this.#control, claim));
+    return translated(this.#claims.recall(claim));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {

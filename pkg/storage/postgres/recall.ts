@@ -44,11 +44,12 @@ export async function rememberUnchanged(pool: Pool, claim: IdempotencyClaim, obj
 /** The positions of the claims that somebody has used. */
 export async function takenClaims(pool: Pool, claims: readonly (IdempotencyClaim | undefined)[]): Promise<Set<number>> {
   const asked = claims.flatMap((claim, position) => (claim === undefined ? [] : [{ position, values: keyOf(claim) }]));
-  const { rows } = await pool.query<{ position: number }>(
-    `SELECT c.position FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[]) AS c(position, username, method, path, key)
+  const { rows } = await pool.query<{ position: number }>({
+    name: 'taken-claims',
+    text: `SELECT c.position FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[]) AS c(position, username, method, path, key)
       JOIN platform.idempotency_keys k USING (username, method, path, key)`,
-    [asked.map(({ position }) => position), ...[0, 1, 2, 3].map((i) => asked.map(({ values }) => values[i]))],
-  );
+    values: [asked.map(({ position }) => position), ...[0, 1, 2, 3].map((i) => asked.map(({ values }) => values[i]))],
+  });
   return new Set(rows.map(({ position }) => position));
 }
 

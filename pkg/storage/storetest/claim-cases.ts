@@ -66,6 +66,14 @@ export function claimCases(pair: () => StorePair): void {
     for (const [i, claim] of deletes.entries()) expect(await store.recall(claim)).toMatchObject({ type: 'delete', object: { revision: gone[i]!.revision } });
   });
 
+  test('claims recalled together are each answered for themselves', async () => {
+    const { store, other } = pair();
+    const claims = numbers(300).map((i) => claimOf(`together-${i}`));
+    const used = await Promise.all(claims.slice(0, 5).map((idempotency, i) => store.write(createOf(model, sampleObject(`recalled-${i}`)), { idempotency })));
+    const recalled = await Promise.all([...claims, claims[0]!].map((claim) => other.recall(claim)));
+    expect(recalled.map((first) => first?.object)).toEqual([...used, ...claims.slice(5).map(() => undefined), used[0]]);
+  });
+
   test('of writes under one claim, on one replica and on two, one is carried out', async () => {
     const { store, other } = pair();
     for (const replicas of [
