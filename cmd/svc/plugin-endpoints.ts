@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { Client } from '#pkg/apimachinery/index';
 import type { EndpointDocuments } from '#pkg/apiserver/index';
-import type { EndpointGroup, HealthCheck } from '#pkg/http/index';
+import { NotReadyError, type EndpointGroup, type HealthCheck } from '#pkg/http/index';
 import { loadPluginEndpoints, type PluginHost, type ServedModels } from '#pkg/plugin/index';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './options/option-table.ts';
@@ -67,7 +67,7 @@ export async function mountPluginEndpoints(options: Options, { client, models, h
   await endpoints.waitForSync(AbortSignal.timeout(SYNC_MS));
   const hosted = host === undefined ? [] : [await pluginHostEndpoints(client, host, url)];
   const groups = { *[Symbol.iterator]() { yield* hosted; yield* endpoints.groups; } };
-  const readyz: HealthCheck = { name: 'plugins', check: () => (endpoints.isSynced ? Promise.resolve() : Promise.reject(new Error('the plugins are not known yet'))) };
+  const readyz: HealthCheck = { name: 'plugins', check: () => (endpoints.isSynced ? Promise.resolve() : Promise.reject(new NotReadyError('the plugins are not known yet'))) };
   return { groups, documents: endpoints, readyz };
 }
 

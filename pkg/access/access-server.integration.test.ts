@@ -1,4 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { TrustedProxies } from '#pkg/http/index';
+import { AccessServer } from './access-server.ts';
 import { startAccessTest } from './accesstest/start-access-test.ts';
 import { jsonAnswer } from './http/operation.ts';
 
@@ -36,4 +40,27 @@ test('no more requests are under way than may be: one more is told to come again
     end();
     await server.stop();
   }
+});
+
+test('what fails because of the database is 503 and says why, without a word of what it was', async () => {
+  const full = Object.assign(new Error('could not extend file "base/5/16859" for INSERT INTO secrets'), { code: '53100', severity: 'ERROR' });
+  const server = await startAccessTest({ operations: () => [{ method: 'GET', path: '/full/', operationId: 'full', access: 'open', handle: () => Promise.reject(full) }] });
+  try {
+    const { status, json, headers } = await server.send('GET', '/full/');
+    expect({ status, json, retryAfter: headers['retry-after'] }).toEqual({ status: 503, json: { detail: 'The service cannot answer at the moment: the disk of the database is full.', code: 'unavailable' }, retryAfter: '1' });
+  } finally {
+    await server.stop();
+  }
+});
+
+test('probes before the server is ready log one line, without a stack', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const server = new AccessServer({ svcVersion: 'test', log, metrics: new Registry(), proxies: new TrustedProxies([]), host: '127.0.0.1', port: 0 });
+  const { port } = await server.listen();
+  for (let i = 0; i < 3; i += 1) expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+  await server.stop();
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, probe: 'readyz', check: 'start', msg: 'health check failed: the server is starting' });
+  expect(lines[0]).not.toContain('stack');
 });

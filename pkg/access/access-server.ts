@@ -10,6 +10,7 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
+  NotReadyError,
   showConnections,
   withLogging,
   withMetrics,
@@ -88,7 +89,7 @@ export class AccessServer {
   constructor(options: AccessServerOptions) {
     this.#options = options;
     const { svcVersion, log, metrics, limits, proxies } = options;
-    const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
+    const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
     const probes = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
@@ -110,7 +111,7 @@ export class AccessServer {
 
   serve({ credentials, metricsTokens, principals, operations, throttle, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
     const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
-    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
+    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
     const healthHandler = expressHandler(health);
     const inFlight = new InFlightLimits({ ...maxInFlight, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });

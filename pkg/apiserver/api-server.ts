@@ -9,6 +9,7 @@ import {
   healthEndpoints,
   HttpServer,
   InFlightLimits,
+  NotReadyError,
   showConnections,
   isOpenEndpoint,
   withAuthentication,
@@ -138,7 +139,7 @@ export class ApiServer {
 
   /** Registry and store must be running. */
   serve(parts: ApiParts): void {
-    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new Error('the server is shutting down'))) };
+    const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
     const { http, log, metrics } = this.options;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
     const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'open' : undefined);
@@ -159,7 +160,7 @@ export class ApiServer {
 }
 
 function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handler {
-  const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new Error('the server is starting')) };
+  const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
   const groups = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
   const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
   return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));

@@ -44,3 +44,15 @@ test('a server that is leaving is not ready and serves all the same, until its d
   await stopped;
   await expect(statusOf('/livez')).rejects.toThrow('fetch failed');
 });
+
+test('probes before it serves log one line, without a stack', async () => {
+  const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const starting = new ApiServer({ svcVersion: '2.22.0', log, metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+  const { port } = await starting.listen();
+  for (let i = 0; i < 3; i += 1) expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(503);
+  await starting.stop();
+  expect(lines).toHaveLength(1);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, probe: 'readyz', check: 'start', msg: 'health check failed: the server is starting' });
+  expect(lines[0]).not.toContain('stack');
+});

@@ -8,7 +8,7 @@ import { InFlightLimits } from './filters/in-flight-limits.ts';
 import { withAuthentication } from './filters/with-authentication.ts';
 import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
-import { healthEndpoints, type HealthCheck } from './health.ts';
+import { healthEndpoints, NotReadyError, type HealthCheck } from './health.ts';
 import { parseRequestInfo } from './parse-request-info.ts';
 import { gate, startTestServer, type TestServer } from './start-test-server.ts';
 
@@ -34,12 +34,14 @@ function blog(): EndpointGroup {
 let server: TestServer;
 let groups: Set<EndpointGroup>;
 let broken = false;
+let full = false;
 
 beforeEach(async () => {
   broken = false;
+  full = false;
   const readyz = [
     { name: 'database', check: async () => (broken ? Promise.reject(new Error('password=1')) : undefined) },
-    { name: 'log', check: async () => undefined },
+    { name: 'log', check: async () => (full ? Promise.reject(new NotReadyError('the disk is full')) : undefined) },
   ];
   groups = new Set([blog(), ...healthEndpoints({ readyz, svcVersion: '2.22.0', registry: new Registry() })]);
   const nobody = { authenticateRequest: async () => undefined };
@@ -157,6 +159,30 @@ describe('health', () => {
     expect(await get('/readyz')).toEqual([200, 'ok']);
     const shown = '[+]database ok\n[+]controller a stands by\n[+]controller b ok\n[!]controller c failed, which does not count: reason withheld\nreadyz check passed\n';
     expect(await get('/readyz?verbose')).toEqual([200, shown]);
+  });
+
+  test('leaves out of the verdict what it is asked to, and nothing else', async () => {
+    full = true;
+    expect(await get('/readyz')).toEqual([503, '[+]database ok\n[-]log failed: the disk is full\nreadyz check failed\n']);
+    expect(await get('/readyz?exclude=log')).toEqual([200, 'ok']);
+    expect(await get('/readyz?verbose&exclude=log&exclude=nothing')).toEqual([200, '[+]database ok\n[+]log excluded: ok\nreadyz check passed\n']);
+    broken = true;
+    expect(await get('/readyz?exclude=log')).toEqual([503, '[-]database failed: reason withheld\n[+]log excluded: ok\nreadyz check failed\n']);
+    expect((await get('/readyz?exclude=log&exclude=database'))[0]).toBe(200);
+  });
+
+  test('logs why a check fails once, however often it is asked, and anew for another reason', async () => {
+    full = true;
+    for (let i = 0; i < 3; i += 1) await get('/readyz');
+    broken = true;
+    for (let i = 0; i < 3; i += 1) await get('/readyz');
+    full = false;
+    await get('/readyz');
+    full = true;
+    await get('/readyz');
+    const told = server.logs.map(({ msg, check, err }) => ({ msg, check, hasStack: typeof (err as { stack?: unknown } | undefined)?.stack === 'string' }));
+    const log = { msg: 'health check failed: the disk is full', check: 'log', hasStack: false };
+    expect(told).toEqual([log, { msg: 'health check failed: password=1', check: 'database', hasStack: true }, log]);
   });
 
   test('names the methods it has', async () => {

@@ -10,10 +10,18 @@ import { send, sendJson } from './respond.ts';
 export interface HealthCheck {
   /** Shown to anyone: `database`. */
   readonly name: string;
-  /** Throws, or does not come to an end in 5 s, where it is not met; why is logged, not shown. May answer what is shown in place of `ok`. */
+  /** Throws, or does not come to an end in 5 s, where it is not met; why is logged, and shown of a NotReadyError alone. May answer what is shown in place of `ok`. */
   check(signal: AbortSignal): Promise<string | void>;
   /** Shown with `?verbose`, and decides nothing. It must cost nothing, as anyone may ask; why it fails, somebody else logs. */
   readonly isInformative?: boolean;
+}
+
+/** A check that is not met for a known reason, which anyone may read: it is logged without a stack. */
+export class NotReadyError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'NotReadyError';
+  }
 }
 
 export interface HealthOptions {
@@ -26,7 +34,10 @@ export interface HealthOptions {
   checkTimeoutMs?: number;
 }
 
-/** `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. */
+/**
+ * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose` lists the checks, and
+ * `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both: Kubernetes' API health endpoints.
+ */
 export function healthEndpoints({ livez = [], readyz, svcVersion, registry, checkTimeoutMs = 5000 }: HealthOptions): EndpointGroup[] {
   return [
     probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
@@ -40,15 +51,17 @@ export function healthEndpoints({ livez = [], readyz, svcVersion, registry, chec
 function probe(name: string, checks: readonly HealthCheck[], options: { checkTimeoutMs: number; failsDraining: boolean }): EndpointGroup {
   // One run serves all who ask meanwhile: anyone may ask, and a check may cost a query.
   let running: Promise<Outcomes> | undefined;
+  const told: ToldFailures = new Map();
   const router = getOnly(async (context) => {
     running ??= outcomesOf(checks.filter(({ isInformative }) => isInformative !== true), options.checkTimeoutMs).finally(() => {
       running = undefined;
     });
     const deciding = new Map(await running);
-    if (options.failsDraining && context.draining.aborted) deciding.set('shutdown', { failure: 'draining' });
+    if (options.failsDraining && context.draining.aborted) deciding.set('shutdown', { failure: new NotReadyError('draining') });
+    logFailures(name, deciding, context.log, told);
+    for (const check of context.query.getAll('exclude')) if (deciding.has(check)) deciding.set(check, { word: 'excluded: ok' });
     const isVerbose = context.query.has('verbose');
     const informative = isVerbose ? await outcomesOf(checks.filter(({ isInformative }) => isInformative === true), options.checkTimeoutMs) : new Map<string, Outcome>();
-    for (const [check, { failure: err }] of deciding) if (err !== undefined) context.log.warn({ probe: name, check, err }, 'health check failed');
     const isWell = Array.from(deciding.values()).every(({ failure }) => failure === undefined);
     const lines = [...Array.from(deciding, (entry) => lineOf(entry, '[-]', 'failed')), ...Array.from(informative, (entry) => lineOf(entry, '[!]', 'failed, which does not count'))];
     const verdict = `${name} check ${isWell ? 'passed' : 'failed'}\n`;
@@ -68,7 +81,27 @@ interface Outcome {
 type Outcomes = ReadonlyMap<string, Outcome>;
 
 function lineOf([name, { failure, word = 'ok' }]: [string, Outcome], mark: string, what: string): string {
-  return failure === undefined ? `[+]${name} ${word}\n` : `${mark}${name} ${what}: reason withheld\n`;
+  return failure === undefined ? `[+]${name} ${word}\n` : `${mark}${name} ${what}: ${failure instanceof NotReadyError ? failure.message : 'reason withheld'}\n`;
+}
+
+/** By check, why it failed when that was logged, and when. */
+type ToldFailures = Map<string, { why: string; at: number }>;
+
+/** One that fails for the same reason is told of once a minute: probes come every second. */
+const repeatMs = 60_000;
+
+function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'], told: ToldFailures): void {
+  for (const [check, { failure: err }] of outcomes) {
+    if (err === undefined) {
+      told.delete(check);
+      continue;
+    }
+    const why = err instanceof Error ? err.message : String(err);
+    const last = told.get(check);
+    if (last?.why === why && performance.now() - last.at < repeatMs) continue;
+    told.set(check, { why, at: performance.now() });
+    log.warn({ probe: name, check, ...(err instanceof NotReadyError ? {} : { err }) }, `health check failed: ${why}`);
+  }
 }
 
 async function outcomesOf(checks: readonly HealthCheck[], timeoutMs: number): Promise<Outcomes> {
@@ -90,7 +123,7 @@ async function withinTime(check: HealthCheck, timeoutMs: number): Promise<string
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      const error = new Error(`not done within ${timeoutMs} ms`);
+      const error = new NotReadyError(`not done within ${timeoutMs} ms`);
       reject(error);
       controller.abort(error);
     }, timeoutMs);

@@ -49,7 +49,10 @@ function probe(operationId: string, summary: string): JsonObject {
       summary,
       tags: ['server'],
       security: [],
-      parameters: [{ name: 'verbose', in: 'query', description: 'Lists the checks.', allowEmptyValue: true, schema: { type: 'string' } }],
+      parameters: [
+        { name: 'verbose', in: 'query', description: 'Lists the checks.', allowEmptyValue: true, schema: { type: 'string' } },
+        { name: 'exclude', in: 'query', description: 'A check that is left out of the verdict.', schema: { type: 'array', items: { type: 'string' } } },
+      ],
       responses: { '200': { description: 'Yes.', content: plainText }, '503': { description: 'No.', content: plainText } },
     },
   };

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Filter, RequestContext } from '../request-context.ts';
 import { logNamesOf } from '../server-request-context.ts';
 
+const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
 /** Longer paths are cut in the log. */
 const maxPath = 1024;
 
@@ -13,7 +14,7 @@ export interface LoggingOptions {
 /**
  * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
  * Never the query, a header or a body: they hold credentials. `bytes` counts what went over the connection, headers included; `waitedMs` is there
- * where the request had to wait for others to end, and makes none slow.
+ * where the request had to wait for others to end, and makes none slow. A probe that fails is at debug: why it does has a line of its own.
  */
 export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
   return (next) => async (context) => {
@@ -25,7 +26,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
     const ms = performance.now() - start;
     const status = statusOf(context);
     const isSlow = status !== 429 && ms - context.waitedMs >= slowMs && context.info.verb !== 'watch';
-    const level = levelOf(status, isSlow);
+    const level = status === 503 && probes.has(context.info.path) ? 'debug' : levelOf(status, isSlow);
     if (!log.isLevelEnabled(level)) return;
     log[level](
       {
