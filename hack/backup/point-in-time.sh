@@ -16,12 +16,15 @@ ports=$($program --help | sed -n 's/^  \(svc\.\(server\|access\)\.[a-z.]*port\) 
 as_postgres() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
 postgres_start() { as_postgres "$bin/pg_ctl" start -s -w -D "$folder/pgdata" -l "$folder/postgres.log" -o "-c listen_addresses='' -c unix_socket_directories='$folder'"; }
 
-svc_start() {
+svc_begin() {
   : > "$folder/svc.log"
   $program serve --svc.database.url="$url" --svc.data.dir="$folder/data" $ports \
     --svc.security.initial-admin-token="$token" > "$folder/svc.log" &
   svc_pid=$!
-  until grep -q '"msg":"ready"' "$folder/svc.log"; do kill -0 "$svc_pid"; sleep 0.1; done
+}
+svc_says() { until grep -q "\"msg\":\"$1\"" "$folder/svc.log"; do kill -0 "$svc_pid"; sleep 0.1; done; }
+svc_ready() {
+  svc_says ready
   api=$(sed -n 's/.*"url":"\([^"]*\)".*"msg":"ready".*/\1/p' "$folder/svc.log" | head -1)
 }
 svc_stop() { kill "$svc_pid"; wait "$svc_pid" || true; }
@@ -40,8 +43,12 @@ archive_mode = on
 archive_command = 'test ! -f $folder/archive/%f && cp %p $folder/archive/%f'
 EOF
 postgres_start
-svc_start
+svc_begin
+svc_ready
 create drill-before
+
+# As where a standby confirms every commit: a base backup brings that along. It is not in force here, where there is none.
+as_postgres psql -qc "ALTER SYSTEM SET synchronous_standby_names = 'standby'"
 
 # Every night: a base backup.
 as_postgres "$bin/pg_basebackup" -D "$folder/base" -X none --no-manifest -c fast 2> "$folder/basebackup.log"
@@ -71,7 +78,12 @@ as_postgres touch "$folder/pgdata/recovery.signal"
 postgres_start
 until [ "$(as_postgres psql -qAtc 'SELECT pg_is_in_recovery()')" = f ]; do sleep 0.1; done
 
-svc_start
+# No standby is there to confirm what is written: the server says that it waits for one, and goes on when it no longer has to.
+svc_begin
+svc_says 'PostgreSQL takes no writes: the database waits for a synchronous standby'
+echo 'waits for a standby'
+as_postgres psql -qc "ALTER SYSTEM SET synchronous_standby_names = ''" -c 'SELECT pg_reload_conf()' > "$folder/answer"
+svc_ready
 echo "recovered: $(names)"
 grep -o 'the database was restored or failed over: revisions jump' "$folder/svc.log"
 ask "/api/v1/namespaces?watch=1&resourceVersion=$newest" --max-time 10 | grep -o '"code":410'
