@@ -12,7 +12,7 @@ import { listenForAccess } from './start-access-server.ts';
 import { newLogger } from './logger.ts';
 import { DatabaseMetrics } from './metrics/database-metrics.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
-import { openPlatformDatabase } from './open-storage.ts';
+import { openPlatformDatabase, startWriteMonitor } from './open-storage.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 import { platformServer } from './platform-server.ts';
@@ -43,6 +43,8 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const observer = new DatabaseMetrics(metrics);
     const database = await openPlatformDatabase(options, { log, teardown, patienceMs: options['svc.database.start-timeout'], observer });
     observer.showPools(() => database.poolStates());
+    const writes = startWriteMonitor(database, { log, teardown });
+    observer.showWrites(writes);
     const opened = await openCertificate(options, { selfMade: false, log, teardown });
     const server = await listenForAccess(options, { log, teardown, certificate: opened?.certificate, metrics });
     await migrate(database, 'access', accessMigrations);
@@ -52,7 +54,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     const client = RestClient.connect({ ...platformServer(options, 'svc.access', log), token });
     teardown.add('client', async () => client.close());
     const access = await openAccess(options, { database: accessDatabase, log, teardown, client, roles: rolesOf(client), isSubject: subjectsByClient(client) });
-    server.serve(access);
+    server.serve(access, writes);
     teardown.add('requests', server.stop);
     const host = options['svc.access.host'];
     const accessTlsUrl = server.tlsAddress === undefined ? undefined : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');

@@ -1,6 +1,7 @@
 import { isatty } from 'node:tty';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { describeError } from '#pkg/apimachinery/index';
+import { databaseFailure, type DatabaseFailure } from '#pkg/database/index';
 import type { Options } from './options/option-table.ts';
 import { prettyLine } from './pretty-line.ts';
 
@@ -16,7 +17,7 @@ export function newLogger(options: LogOptions, dest = 1): Logger {
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: (error: unknown) => describeError(error) },
+    serializers: { err: (error: unknown) => ({ ...describeError(error), ...failureOf(error) }) },
   };
   return pino(settings, destination(options['svc.log.format'], dest));
 }
@@ -27,4 +28,13 @@ function destination(format: LogOptions['svc.log.format'], dest: number): Destin
   if (format === 'json' || (format === 'auto' && !isTerminal)) return file;
   const pretty = prettyLine({ colors: isTerminal && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb' });
   return { write: (line) => void file.write(pretty(line)) };
+}
+
+/** How the database failed, where that is behind an error, however it was translated. */
+function failureOf(error: unknown): { failure?: DatabaseFailure } {
+  for (let cause = error, depth = 0; cause instanceof Error && depth <= 5; { cause } = cause, depth += 1) {
+    const failure = databaseFailure(cause);
+    if (failure !== undefined) return { failure };
+  }
+  return {};
 }

@@ -4,7 +4,7 @@ import { platformMigrations } from '#pkg/storage/index';
 import { newLogger } from './logger.ts';
 import { openBesideServers } from './open-operator-database.ts';
 import type { LoadedOptions } from './options/load-options.ts';
-import { openPlatformDatabase, openStorage } from './open-storage.ts';
+import { openPlatformDatabase, openStorage, startWriteMonitor } from './open-storage.ts';
 import { Teardown } from './teardown.ts';
 
 /** Brings the database's schemas up to date and ends; returns the exit code. Safe while servers run. */
@@ -13,6 +13,7 @@ export async function migrate({ options }: LoadedOptions): Promise<number> {
   const teardown = new Teardown(log);
   try {
     const database = await openPlatformDatabase(options, { log, teardown });
+    startWriteMonitor(database, { log, teardown });
     await openStorage(database, options, { log, teardown });
     log.info({}, 'the database is up to date');
   } finally {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { AccessDatabase, accessMigrations } from '#pkg/access/index';
 import { Database, findEmbedded, migrate } from '#pkg/database/index';
 import { newLogger } from './logger.ts';
-import { openPlatformDatabase } from './open-storage.ts';
+import { openPlatformDatabase, startWriteMonitor } from './open-storage.ts';
 import { OperatorError } from './operator-error.ts';
 import type { Options } from './options/option-table.ts';
 import { Teardown } from './teardown.ts';
@@ -35,7 +35,9 @@ export async function besideServers(options: Options, surroundings: BesideServer
   const log = newLogger(options, 2);
   const teardown = new Teardown(log);
   try {
-    return await work({ database: await openBesideServers(options, { ...surroundings, log, teardown }), log });
+    const database = await openBesideServers(options, { ...surroundings, log, teardown });
+    startWriteMonitor(database, { log, teardown });
+    return await work({ database, log });
   } finally {
     await teardown.run();
   }

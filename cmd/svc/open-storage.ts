@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { accessMigrations } from '#pkg/access/index';
-import { migrate, openDatabase, type Database, type DatabaseObserver } from '#pkg/database/index';
+import { failureSentence, migrate, openDatabase, WriteMonitor, type Database, type DatabaseObserver } from '#pkg/database/index';
+import { NotReadyError, type HealthCheck } from '#pkg/http/index';
 import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
 import type { Options } from './options/option-table.ts';
 import type { Teardown } from './teardown.ts';
@@ -40,6 +41,25 @@ export async function openPlatformDatabase(options: Options, { log, teardown, ob
   });
   teardown.add('database', () => opened.stop());
   return opened.database;
+}
+
+/** Says whether PostgreSQL takes writes, from now on: a migration may be what waits. */
+export function startWriteMonitor(database: Database, { log, teardown }: Pick<Surroundings<never>, 'log' | 'teardown'>): WriteMonitor {
+  const monitor = new WriteMonitor({ database, log });
+  monitor.start();
+  teardown.add('write monitor', () => monitor.stop());
+  return monitor;
+}
+
+/** Of `/readyz`. A load balancer leaves it out: another replica takes no writes either, and all would go on with reads. */
+export function writesCheck(monitor: WriteMonitor): HealthCheck {
+  return {
+    name: 'writes',
+    check: async () => {
+      const { refusal } = monitor;
+      if (refusal !== undefined) throw new NotReadyError(failureSentence(refusal));
+    },
+  };
 }
 
 /** The store, with both schemas up to date. */

@@ -2,12 +2,14 @@ import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
+import type { WriteMonitor } from '#pkg/database/index';
 import type { ServerCertificate } from '#pkg/http/index';
 import { apiHttpOptions } from './api-http-options.ts';
 import { drainTimes, type DrainTimes } from './drain-times.ts';
 import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
 import { explained, listenTls, warnWithoutTls } from './listen.ts';
+import { writesCheck } from './open-storage.ts';
 import { svcVersion } from './svc-version.ts';
 import type { Teardown } from './teardown.ts';
 import { showCertificate } from './tls/open-certificate.ts';
@@ -16,7 +18,7 @@ export interface ListeningAccess {
   address: AddressInfo;
   /** For https, where there is a certificate. */
   tlsAddress: AddressInfo | undefined;
-  serve(access: AccessService): void;
+  serve(access: AccessService, writes: WriteMonitor): void;
   readonly stop: () => Promise<void>;
 }
 
@@ -41,5 +43,6 @@ export async function listenForAccess(options: Options, { log, teardown, certifi
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
   warnWithoutTls(address, 'svc.access.host', log);
   const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate }, 'svc.access');
-  return { address, tlsAddress, serve: (access) => server.serve(access.parts), stop };
+  const serve = ({ parts }: AccessService, writes: WriteMonitor): void => server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
+  return { address, tlsAddress, serve, stop };
 }

@@ -1,4 +1,4 @@
-import { DatabaseError, isDatabaseAway } from '#pkg/database/index';
+import { databaseFailure, DatabaseError, failureSentence } from '#pkg/database/index';
 import { StorageError } from '#pkg/storage/index';
 import { OperatorError } from './operator-error.ts';
 import type { OptionName } from './options/option-table.ts';
@@ -25,7 +25,8 @@ export function explainStartFailure(error: unknown): string | undefined {
   const { code, path } = error as NodeJS.ErrnoException;
   if (path !== undefined) return code !== undefined && Object.hasOwn(meanings, code) ? `${path} cannot be used: ${meanings[code]} (${code}).` : undefined;
   const failure = error instanceof StorageError ? error.cause : error;
-  return isDatabaseAway(failure) ? `The database went away during the start: ${(failure as Error).message}. Start again when it is back.` : undefined;
+  const named = databaseFailure(failure);
+  return named === undefined ? undefined : `The start failed: ${failureSentence(named)} (${(failure as Error).message}). Start again when that is over.`;
 }
 
 /** What a failed `listen` means; `named` are the options that the address comes from. */

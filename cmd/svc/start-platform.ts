@@ -5,6 +5,8 @@ import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type EndpointDocument, type EndpointDocuments, type PlatformRegistry } from '#pkg/apiserver/index';
 import { systemAuthenticated, systemMasters } from '#pkg/identity/index';
+import type { WriteMonitor } from '#pkg/database/index';
+import { NotReadyError } from '#pkg/http/index';
 import type { PluginHost } from '#pkg/plugin/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
@@ -12,7 +14,7 @@ import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { PlatformMetrics } from './metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from './drain-times.ts';
 import { openAccess, prepareAdministrator } from './open-access.ts';
-import { openPlatformDatabase, openStorage } from './open-storage.ts';
+import { openPlatformDatabase, openStorage, startWriteMonitor, writesCheck } from './open-storage.ts';
 import type { Options } from './options/option-table.ts';
 import type { Running } from './run-until-signal.ts';
 import { explained, listenTls, warnWithoutTls } from './listen.ts';
@@ -59,6 +61,8 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const metrics = new PlatformMetrics(log);
     const database = await openPlatformDatabase(options, { log, teardown, patienceMs: options['svc.database.start-timeout'], observer: metrics.database });
     metrics.database.showPools(() => database.poolStates());
+    const writes = startWriteMonitor(database, { log, teardown });
+    metrics.database.showWrites(writes);
     const server = new ApiServer({ svcVersion: svcVersion(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);
@@ -90,8 +94,8 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const host = parts.controllers ? pluginHost(options, { client, clientOf: pluginClients(registry, { log, teardown }), metrics: metrics.registry, url, environment: parts.environment, log }) : undefined;
     const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
     const controllers = host === undefined ? undefined : prepareControllers(options, { client, host, log, metrics });
-    server.serve(apiParts(options, { store, registry, access, metrics, plugins, controllers }));
-    accessServer?.serve(access);
+    server.serve(apiParts(options, { store, registry, access, metrics, plugins, writes, controllers }));
+    accessServer?.serve(access, writes);
     controllers?.start();
     // Once more, so that it stops before what it uses; controllers use the same, and have the same time for what is under way.
     teardown.add('server and controllers', async () => void (await Promise.all([stopServer(), accessServer?.stop(), controllers?.stop()])));
@@ -152,10 +156,11 @@ interface Made {
   access: AccessService;
   metrics: PlatformMetrics;
   plugins: PluginMount;
+  writes: WriteMonitor;
   controllers: PlatformControllers | undefined;
 }
 
-function apiParts(options: Options, { store, registry, access, metrics, plugins, controllers }: Made): ApiParts {
+function apiParts(options: Options, { store, registry, access, metrics, plugins, writes, controllers }: Made): ApiParts {
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
   const documents = documentEndpoints({ registry, svcVersion: svcVersion(), publicUrl: options['svc.server.public-url'], endpoints: withDocuments(plugins.documents, tokenDocuments) });
   return {
@@ -170,7 +175,7 @@ function apiParts(options: Options, { store, registry, access, metrics, plugins,
     authorizer: new RbacAuthorizer(registry.roles),
     reviews: { roles: registry.roles, tokens: access.platformTokens },
     endpointGroups: { *[Symbol.iterator]() { yield* documents; yield tokenEndpoints; yield* plugins.groups; } },
-    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new Error('the registry is not ready'))) }, access.databaseCheck, plugins.readyz, ...(controllers?.readyz ?? [])],
+    readyz: [{ name: 'registry', check: () => (registry.ready ? Promise.resolve() : Promise.reject(new NotReadyError('the registry is not ready'))) }, access.databaseCheck, writesCheck(writes), plugins.readyz, ...(controllers?.readyz ?? [])],
     handlers: {
       maxPageSize: options['svc.api.max-page-size'],
       maxChunkSize: options['svc.api.max-chunk-size'],

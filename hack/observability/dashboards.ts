@@ -122,6 +122,8 @@ const apiServer: DashboardPlan = {
         { title: 'Connections in use, of the most there may be', unit: 'percentunit', lines: { '{{db_client_connection_pool_name}}': `max by (db_client_connection_pool_name) (${of('db_client_connection_count', 'db_client_connection_state="used"')} / on (namespace, instance, db_client_connection_pool_name) ${of('db_client_connection_max')})` } },
         { title: 'Wait for a connection, mean', unit: 's', lines: { '{{db_client_connection_pool_name}}': mean('db_client_connection_wait_time_seconds', 'db_client_connection_pool_name') } },
         { title: 'Who waits for a connection, and gave up', unit: 'short', lines: { 'waits for {{db_client_connection_pool_name}}': `sum by (db_client_connection_pool_name) (${of('db_client_connection_pending_requests')})`, 'gave up, a second: {{db_client_connection_pool_name}}': total('db_client_connection_timeouts_total', 'db_client_connection_pool_name') } },
+        { title: 'Failures of the database, by name', unit: 'ops', lines: { '{{failure}}': total('svc_database_failures_total', 'failure') } },
+        { title: 'Takes no writes', unit: 'short', description: 'Processes that found it so.', lines: { '{{failure}}': `sum by (failure) (${of('svc_database_writes_refused')})` } },
         { title: 'Snapshots of long lists', unit: 'short', lines: { [each]: of('svc_list_snapshots') } },
       ],
     },

@@ -116,7 +116,7 @@ function configText(socket: string, frontends: readonly Frontend[]): string {
       `listen ${name}`,
       `  mode ${mode}`,
       ...binds.map((bind) => `  bind ${bind}`),
-      ...(mode === 'http' ? ['  option httpchk GET /readyz', '  http-check expect status 200', '  http-reuse safe', '  balance leastconn'] : []),
+      ...(mode === 'http' ? ['  option httpchk GET /readyz?exclude=writes', '  http-check expect status 200', '  http-reuse safe', '  balance leastconn'] : []),
       `  server-template s ${slotCount} 127.0.0.1:1 disabled${mode === 'http' ? ' check inter 500ms fall 2 rise 1' : ''}`,
     ].join('\n'),
   );

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { becauseOf } from '#pkg/database/index';
 import { ServiceUrl, type EndpointGroup, type HealthCheck, type TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import type { AccessDatabase } from './access-database.ts';
@@ -143,7 +144,14 @@ export class AccessService {
   }
 
   get databaseCheck(): HealthCheck {
-    return { name: 'access database', check: async () => void (await this.#database.pool.query('SELECT 1')) };
+    const check = async (): Promise<void> => {
+      try {
+        await this.#database.pool.query('SELECT 1');
+      } catch (error) {
+        throw new Error(`no answer${becauseOf(error)}`, { cause: error });
+      }
+    };
+    return { name: 'access database', check };
   }
 
   /** Whose a personal token is, for whoever asks on behalf of somebody else. */

@@ -1,4 +1,5 @@
 import type { Client, ClientBase, Pool, PoolClient } from 'pg';
+import { databaseFailure, type DatabaseFailure } from './database-failure.ts';
 
 /** Hears what is done with the database, at once and for every statement: must be quick, and must not throw. */
 export interface DatabaseObserver {
@@ -8,6 +9,8 @@ export interface DatabaseObserver {
   waited(pool: string, ms: number): void;
   /** Somebody asked a pool for a connection, and gave up. */
   timedOut(pool: string): void;
+  /** The database itself did not do something: a statement, or a connection. */
+  failed(failure: DatabaseFailure): void;
 }
 
 /** One pool at this moment. */
@@ -30,6 +33,7 @@ export function observeStatements(client: Client | PoolClient | ClientBase, obse
     const tell = (error: unknown): void => {
       const { operation, summary } = nameOf(args[0]);
       observer.statement(operation, summary, performance.now() - start, error == null ? undefined : failureOf(error));
+      reportFailure(error, observer);
     };
     const last = args.at(-1);
     if (typeof last === 'function') {
@@ -54,7 +58,10 @@ export function observeConnects(pool: Pool, name: string, observer: DatabaseObse
     const start = performance.now();
     const tell = (error: unknown): void => {
       if (error == null) observer.waited(name, performance.now() - start);
-      else observer.timedOut(name);
+      else {
+        observer.timedOut(name);
+        reportFailure(error, observer);
+      }
     };
     if (callback !== undefined) {
       return connect((error, ...rest) => {
@@ -67,6 +74,11 @@ export function observeConnects(pool: Pool, name: string, observer: DatabaseObse
     return connecting;
   };
   pool.connect = observed as typeof pool.connect;
+}
+
+export function reportFailure(error: unknown, observer: DatabaseObserver): void {
+  const failure = databaseFailure(error);
+  if (failure !== undefined) observer.failed(failure);
 }
 
 export function poolState(pool: Pool, name: string): PoolState {

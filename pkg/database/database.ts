@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { connectionConfig } from './connection-config.ts';
-import { isWorthAnotherTry } from './database-away.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
-import { observeConnects, observeStatements, poolState, type DatabaseObserver, type PoolState } from './database-observer.ts';
+import { isWorthAnotherTry } from './database-failure.ts';
+import { observeConnects, observeStatements, poolState, reportFailure, type DatabaseObserver, type PoolState } from './database-observer.ts';
 import type { Log } from './log.ts';
 import { settledWithin } from './settled-within.ts';
 
@@ -166,6 +166,7 @@ export class Database {
       await client.connect();
     } catch (error) {
       this.clients.delete(client);
+      if (this.observer !== undefined) reportFailure(error, this.observer);
       throw error;
     }
     return client;

@@ -5,8 +5,8 @@
  */
 export * from './database.ts';
 export type { DatabaseObserver, PoolState } from './database-observer.ts';
-export { isDatabaseAway } from './database-away.ts';
 export { DatabaseError } from './database-error.ts';
+export { becauseOf, databaseFailure, databaseFailures, failureSentence, isDatabaseAway, type DatabaseFailure } from './database-failure.ts';
 export { EmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded/embedded-postgres.ts';
 export { findEmbedded, type FoundEmbedded } from './embedded/find-embedded.ts';
 export { endClient } from './end-client.ts';
@@ -19,3 +19,4 @@ export * from './open-database.ts';
 export { runTransaction, type TransactionOptions } from './run-transaction.ts';
 export { settledWithin } from './settled-within.ts';
 export * from './silent-log.ts';
+export { WriteMonitor, writeRefusals, type WriteRefusal } from './write-monitor.ts';

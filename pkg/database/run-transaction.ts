@@ -1,5 +1,5 @@
 import pg, { type Pool, type PoolClient } from 'pg';
-import { isDatabaseAway } from './database-away.ts';
+import { isDatabaseAway } from './database-failure.ts';
 
 export interface TransactionOptions {
   /** Default `BEGIN`. */

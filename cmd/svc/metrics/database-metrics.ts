@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { DatabaseObserver, PoolState } from '#pkg/database/index';
+import { databaseFailures, writeRefusals, type DatabaseFailure, type DatabaseObserver, type PoolState, type WriteMonitor } from '#pkg/database/index';
 import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries, type Reading } from '#pkg/http/index';
 
 const system = { db_system_name: 'postgresql' };
@@ -11,6 +11,8 @@ export class DatabaseMetrics implements DatabaseObserver {
   private readonly statements = new Map<string, HistogramSeries>();
   private readonly waits = new Map<string, HistogramSeries>();
   private readonly timeouts = new Map<string, number>();
+  private readonly failures = new Map<DatabaseFailure, number>();
+  private writes: WriteMonitor | undefined;
   private readonly registry: Registry;
 
   constructor(registry: Registry) {
@@ -28,6 +30,13 @@ export class DatabaseMetrics implements DatabaseObserver {
       labelNames: ['db_client_connection_pool_name'],
       buckets: durationBuckets,
       registry,
+    });
+    registerReading({
+      registry,
+      type: 'counter',
+      name: 'svc_database_failures_total',
+      help: 'Statements and connections that failed because of the database itself.',
+      read: () => databaseFailures.map((failure) => ({ labels: { failure }, value: this.failures.get(failure) ?? 0 })),
     });
   }
 
@@ -51,6 +60,23 @@ export class DatabaseMetrics implements DatabaseObserver {
 
   timedOut(pool: string): void {
     this.timeouts.set(pool, (this.timeouts.get(pool) ?? 0) + 1);
+  }
+
+  failed(failure: DatabaseFailure): void {
+    this.failures.set(failure, (this.failures.get(failure) ?? 0) + 1);
+    this.writes?.suspect(failure);
+  }
+
+  /** Shows whether writes are taken, and has that looked at when a statement was refused. */
+  showWrites(monitor: WriteMonitor): void {
+    this.writes = monitor;
+    registerReading({
+      registry: this.registry,
+      type: 'gauge',
+      name: 'svc_database_writes_refused',
+      help: '1 for the reason why PostgreSQL takes no writes at present.',
+      read: () => writeRefusals.map((failure) => ({ labels: { failure }, value: monitor.refusal === failure ? 1 : 0 })),
+    });
   }
 
   /** Shows the pools as they are when asked. */

@@ -43,7 +43,9 @@ export const newOrgNotFound = (): AccessError => newDetail(404, 'org_not_found',
 export const newConflict = (detail: string): AccessError => newDetail(409, 'conflict', detail);
 export const newThrottled = (seconds: number): AccessError =>
   newDetail(429, 'throttled', `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`, { 'Retry-After': String(seconds) });
-export const newUnavailable = (): AccessError => newDetail(503, 'unavailable', 'The service cannot answer at the moment.', { 'Retry-After': '1' });
+/** `why`: a sentence for anyone, without a full stop. */
+export const newUnavailable = (why?: string): AccessError =>
+  newDetail(503, 'unavailable', `The service cannot answer at the moment${why === undefined ? '' : `: ${why}`}.`, { 'Retry-After': '1' });
 
 export function newMethodNotAllowed(method: string, allowed: readonly string[]): AccessError {
   return newDetail(405, 'method_not_allowed', `Method "${method}" not allowed.`, { Allow: allowed.join(', ') });

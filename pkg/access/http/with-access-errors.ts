@@ -1,5 +1,5 @@
 import { isStatusError } from '#pkg/apimachinery/index';
-import { isDatabaseAway } from '#pkg/database/index';
+import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { isAnswered, send, type Filter, type RequestContext } from '#pkg/http/index';
 import { SecretKeyError } from '../secrets/secret-error.ts';
 import { AccessError, isAccessError, newDetail, newUnavailable } from './access-error.ts';
@@ -54,9 +54,11 @@ async function answerFailure(context: RequestContext, error: unknown, { challeng
 
 function translate(context: RequestContext, error: unknown): AccessError {
   if (isAccessError(error)) return error;
-  if (isDatabaseAway(error)) {
-    context.log.warn({ err: error }, 'the database does not answer');
-    return newUnavailable();
+  const databaseFailed = databaseFailure(error);
+  if (databaseFailed !== undefined) {
+    const why = failureSentence(databaseFailed);
+    context.log.warn({ err: error }, `a request failed: ${why}`);
+    return newUnavailable(why);
   }
   if (error instanceof SecretKeyError) {
     context.log.error({ err: error }, 'a secret cannot be sealed');
@@ -66,7 +68,7 @@ function translate(context: RequestContext, error: unknown): AccessError {
     context.log.error({ err: error }, 'internal error');
     return newDetail(500, 'error', 'An internal error occurred.');
   }
-  if (error.cause !== undefined) context.log.warn({ err: error.cause }, 'a request failed');
+  if (error.cause !== undefined) context.log.warn({ err: error.cause }, `a request failed: ${error.message}`);
   const { code, message, details } = error;
   const retryAfter = details?.retryAfterSeconds;
   return newDetail(code, codes[code] ?? 'error', code >= 500 && code !== 503 && code !== 504 ? 'An internal error occurred.' : message, retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) });

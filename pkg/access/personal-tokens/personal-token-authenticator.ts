@@ -1,4 +1,5 @@
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
+import { becauseOf } from '#pkg/database/index';
 import { isPersonalToken, type TokenAuthenticator, type UserInfo } from '#pkg/identity/index';
 import { principalOf, userInfoOf } from '../principals/principals.ts';
 import { FreshLookup } from '../tokens/fresh-lookup.ts';
@@ -37,7 +38,7 @@ export class PersonalTokenAuthenticator implements TokenAuthenticator {
     try {
       return await this.#tokens.get(hash);
     } catch (error) {
-      const unavailable = newServiceUnavailable('the token cannot be checked at the moment');
+      const unavailable = newServiceUnavailable(`the token cannot be checked at the moment${becauseOf(error)}`);
       unavailable.cause = error;
       throw unavailable;
     }

@@ -287,8 +287,8 @@ test('a database that does not answer in time is 503, to be tried again', async 
   await pool.query("CREATE FUNCTION access.cancelled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014'; END $$");
   await pool.query('CREATE TRIGGER cancelled BEFORE DELETE ON access.personal_tokens FOR EACH STATEMENT EXECUTE FUNCTION access.cancelled()');
   try {
-    const { status, headers } = await send('DELETE', '/first');
-    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    const { status, headers, json } = await send('DELETE', '/first');
+    expect([status, headers.get('retry-after'), json['message']]).toEqual([503, '1', 'the database took too long for a statement']);
   } finally {
     await pool.query('DROP FUNCTION access.cancelled CASCADE');
   }

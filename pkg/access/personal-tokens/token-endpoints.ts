@@ -1,6 +1,6 @@
 import { Router, type RequestHandler } from 'express';
 import { newBadRequest, newMethodNotAllowed, newServiceUnavailable } from '#pkg/apimachinery/index';
-import { isDatabaseAway } from '#pkg/database/index';
+import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { contextOf, sendJson, type AnswerHeaders, type EndpointGroup, type RequestContext, type TrustedProxies } from '#pkg/http/index';
 import { tokenGroup, tokenList, tokenResource, tokenVersion } from './personal-token.ts';
 import type { PersonalTokens, TokenOwner } from './personal-tokens.ts';
@@ -47,8 +47,9 @@ function asRoute(handler: TokenHandler, parts: TokenEndpointsParts): RequestHand
     try {
       await handler({ ...parts, context, owner: ownerOf(context, parts.proxies), name: context.info.name });
     } catch (error) {
-      if (!isDatabaseAway(error)) throw error;
-      const unavailable = newServiceUnavailable('the database does not answer at present');
+      const failure = databaseFailure(error);
+      if (failure === undefined) throw error;
+      const unavailable = newServiceUnavailable(failureSentence(failure));
       unavailable.cause = error;
       throw unavailable;
     }

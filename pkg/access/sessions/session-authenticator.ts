@@ -1,4 +1,5 @@
 import { newServiceUnavailable, StatusError } from '#pkg/apimachinery/index';
+import { becauseOf } from '#pkg/database/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import { readCookies } from '../http/cookies.ts';
 import { isSameSite, type SameSiteOptions } from '../http/same-site.ts';
@@ -39,7 +40,7 @@ async function findSession(sessions: Pick<Sessions, 'find'>, token: string): Ret
   try {
     return await sessions.find(token);
   } catch (error) {
-    const unavailable = newServiceUnavailable('the session cannot be checked at the moment');
+    const unavailable = newServiceUnavailable(`the session cannot be checked at the moment${becauseOf(error)}`);
     unavailable.cause = error;
     throw unavailable;
   }

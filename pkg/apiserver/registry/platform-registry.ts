@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { EventLoopTurns, groupResource, isStatusError, newServiceUnavailable, type GroupResource, type Model } from '#pkg/apimachinery/index';
 import { builtinModels, definitionModel, isDefinition, namespaceModel, type CustomResourceDefinition } from '#pkg/apis/index';
-import type { Change, Store, StoredObject } from '#pkg/storage/index';
+import { isStorageError, type Change, type Store, type StoredObject } from '#pkg/storage/index';
 import { ensureBootstrapRoles } from '../authorization/bootstrap/ensure-bootstrap-roles.ts';
 import { guardingStrategies } from '../authorization/escalation/guarding-strategies.ts';
 import { RoleIndex } from '../authorization/role-index.ts';
@@ -190,7 +190,7 @@ export class PlatformRegistry implements ModelRegistry {
       await this.store.changes.catchUp();
     } catch (error) {
       this.log.warn({ err: error }, 'the newest changes cannot be read');
-      throw newServiceUnavailable('the database does not answer at present');
+      throw newServiceUnavailable(isStorageError(error, 'Unavailable') ? error.message : 'the database does not answer at present');
     }
   }
 

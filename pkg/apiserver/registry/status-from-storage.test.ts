@@ -18,8 +18,8 @@ describe('statusFromStorage', () => {
     ['ModelNotFound', 404, 'NotFound', 'the server could not find the requested resource'],
     ['Compacted', 410, 'Expired', 'the resource version of the request is no longer kept: list again'],
     ['Overloaded', 429, 'TooManyRequests', 'internal words'],
-    ['Timeout', 504, 'Timeout', 'the request did not complete within the time allowed'],
-    ['Unavailable', 503, 'ServiceUnavailable', 'the database does not answer at present'],
+    ['Timeout', 504, 'Timeout', 'the request did not complete within the time allowed: internal words'],
+    ['Unavailable', 503, 'ServiceUnavailable', 'internal words'],
     ['TableInUse', 503, 'ServiceUnavailable', 'internal words'],
     ['KeysUnavailable', 503, 'ServiceUnavailable', 'internal words'],
   ])('%s is %i', (code, status, reason, message) => {

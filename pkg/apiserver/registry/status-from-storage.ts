@@ -54,9 +54,8 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
     case 'Overloaded':
       return newTooManyRequests(error.message);
     case 'Timeout':
-      return causedBy(error, newTimeout('the request did not complete within the time allowed'));
+      return causedBy(error, newTimeout(`the request did not complete within the time allowed: ${error.message}`));
     case 'Unavailable':
-      return causedBy(error, newServiceUnavailable('the database does not answer at present'));
     case 'TableInUse':
     case 'KeysUnavailable':
       return causedBy(error, newServiceUnavailable(error.message));
@@ -65,7 +64,7 @@ export function statusFromStorage(error: StorageError, subject: StorageSubject):
   }
 }
 
-/** For the log: the answer does not say it. */
+/** For the log: the answer says no more than the store's own sentence. */
 function causedBy(error: StorageError, status: StatusError): StatusError {
   status.cause = error;
   return status;

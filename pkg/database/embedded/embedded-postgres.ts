@@ -1,6 +1,9 @@
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { DatabaseError, messageOf } from '../database-error.ts';
+import { failureSentence, type DatabaseFailure } from '../database-failure.ts';
 import type { Log } from '../log.ts';
 import { postgresAccount } from './account.ts';
 import type { Account } from './run-program.ts';
@@ -9,11 +12,14 @@ import { DataDirLock } from './data-dir-lock.ts';
 import { PostmasterLauncher } from './postmaster-launcher.ts';
 import type { Postmaster } from './postmaster.ts';
 import { findBinaries } from './postgres-binaries.ts';
+import { cutPostgresLog } from './postgres-log.ts';
 import { removeSocketDirectory } from './socket-directory.ts';
 
 /** Port in the name of the unix socket; nothing listens on TCP. */
 const PORT = 5432;
 const LONGEST_BACK_OFF_MS = 5_000;
+const WAL_SEGMENT_BYTES = 16 * 1024 * 1024;
+const LOG_CHECK_MS = 30_000;
 
 export interface EmbeddedPostgresOptions {
   /** Made when missing. Holds `pgdata-<major>`, `postgres.log` and the lock. */
@@ -38,15 +44,17 @@ export class EmbeddedPostgres {
   private readonly ending = new AbortController();
   private postmaster: Postmaster;
   private guarding: Promise<void>;
+  private readonly trimming: Promise<void>;
   private stopped: Promise<void> | undefined;
 
-  private constructor(log: Log, lock: DataDirLock, launcher: PostmasterLauncher, postmaster: Postmaster) {
+  private constructor({ dataDir, log }: EmbeddedPostgresOptions, lock: DataDirLock, launcher: PostmasterLauncher, postmaster: Postmaster) {
     this.log = log;
     this.lock = lock;
     this.launcher = launcher;
     this.postmaster = postmaster;
     this.connection = connectionTo(postmaster.socketDirectory);
     this.guarding = this.guard();
+    this.trimming = this.keepLogSmall(dataDir);
   }
 
   /** Starts PostgreSQL, or adopts the one a killed server left behind. Throws DatabaseError, with nothing left running, when it cannot. */
@@ -64,7 +72,7 @@ export class EmbeddedPostgres {
     const lock = await DataDirLock.acquire(dataDir);
     try {
       const launcher = await prepareLauncher(dataDir, options);
-      return new EmbeddedPostgres(options.log, lock, launcher, await launcher.launch());
+      return new EmbeddedPostgres({ ...options, dataDir }, lock, launcher, await launcher.launch());
     } catch (error) {
       await lock.release();
       throw error;
@@ -80,11 +88,19 @@ export class EmbeddedPostgres {
   private async shutDown(): Promise<void> {
     this.ending.abort();
     try {
-      await this.guarding;
+      await Promise.all([this.guarding, this.trimming]);
       await this.postmaster.stop();
       await removeSocketDirectory(this.postmaster.socketDirectory);
     } finally {
       await this.lock.release();
+    }
+  }
+
+  private async keepLogSmall(dataDir: string): Promise<void> {
+    const { signal } = this.ending;
+    while (!signal.aborted) {
+      await delay(LOG_CHECK_MS, undefined, { signal, ref: false }).catch(() => {});
+      await cutPostgresLog(dataDir).catch((error: unknown) => this.log.warn({ err: error }, 'postgres.log could not be cut.'));
     }
   }
 
@@ -104,7 +120,9 @@ export class EmbeddedPostgres {
         return;
       } catch (error) {
         if (this.ending.signal.aborted) return;
-        this.log.error({ err: error, retryInMs: backOffMs }, 'PostgreSQL could not be started again.');
+        const isFull = await hasFullDisk(this.postmaster.pgdata);
+        const named = isFull ? ({ failure: 'disk_full' } satisfies { failure: DatabaseFailure }) : {};
+        this.log.error({ ...named, err: error, retryInMs: backOffMs }, `PostgreSQL could not be started again${isFull ? `: ${failureSentence('disk_full')}` : ''}.`);
         await delay(backOffMs, undefined, { signal: this.ending.signal, ref: false }).catch(() => {});
       }
     }
@@ -121,6 +139,12 @@ async function prepareLauncher(dataDir: string, options: EmbeddedPostgresOptions
   const pgdata = await ensureCluster({ home, binaries, account, sync: settings['fsync'] !== 'off' });
   await rememberHome(dataDir, home, log);
   return new PostmasterLauncher({ dataDir, pgdata, postgres: binaries.postgres, account, settings, log, connectionTo });
+}
+
+/** PostgreSQL does not start without room for a segment of its write-ahead log, which may be on another disk than the tables. */
+async function hasFullDisk(pgdata: string): Promise<boolean> {
+  const free = await Promise.all([pgdata, join(pgdata, 'pg_wal')].map((path) => statfs(path).then(({ bavail, bsize }) => bavail * bsize, () => Infinity)));
+  return Math.min(...free) < WAL_SEGMENT_BYTES;
 }
 
 /** Everything said, so that no PG* variable of the shell is asked. */

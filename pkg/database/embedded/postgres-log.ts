@@ -1,4 +1,4 @@
-import { open, rename, stat, type FileHandle } from 'node:fs/promises';
+import { copyFile, open, rename, rm, stat, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { lastLines } from './run-program.ts';
 
@@ -11,6 +11,16 @@ export async function openPostgresLog(dataDir: string): Promise<FileHandle> {
   const size = await stat(path).then((entry) => entry.size, () => 0);
   if (size > LARGE) await rename(path, `${path}.1`);
   return open(path, 'a+', 0o600);
+}
+
+/** The same while PostgreSQL writes to it, which goes on at the file's new end. Where the disk has no room for the copy, what was written is dropped. */
+export async function cutPostgresLog(dataDir: string): Promise<void> {
+  const path = join(dataDir, 'postgres.log');
+  const size = await stat(path).then((entry) => entry.size, () => 0);
+  if (size <= LARGE) return;
+  await rm(`${path}.1`, { force: true });
+  await copyFile(path, `${path}.1`).catch(() => undefined);
+  await truncate(path);
 }
 
 /** The last lines written after a position. */

@@ -17,7 +17,9 @@ const READY_TIMEOUT_MS = 120_000;
 /** An orphan that is merely slow loses only time by being stopped and started again. */
 const ADOPT_TIMEOUT_MS = 3_000;
 
-/** Durable and quiet: refused statements are told to whoever sent them and do not fill the disk. */
+/**
+ * Durable. Errors are logged with their SQLSTATE, and without the statement, its values or the row that it was about: what a table holds is in no log.
+ */
 const DEFAULTS: Readonly<Record<string, string>> = {
   fsync: 'on',
   full_page_writes: 'on',
@@ -27,7 +29,10 @@ const DEFAULTS: Readonly<Record<string, string>> = {
   max_wal_size: '1GB',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  log_min_messages: 'log',
+  log_min_messages: 'warning',
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+  log_line_prefix: '%m [%p] %e ',
   log_checkpoints: 'off',
 };
 

@@ -34,7 +34,7 @@ async function answerFailure(context: RequestContext, error: unknown): Promise<v
     return;
   }
   if (!isStatusError(error)) context.log.error({ err: error }, 'internal error');
-  else if (error.cause !== undefined) context.log.warn({ err: error.cause }, 'a request failed');
+  else if (error.cause !== undefined) context.log.warn({ err: error.cause }, `a request failed: ${error.message}`);
   if (response.headersSent) {
     context.log.info({ err: error }, 'a request failed within its answer');
     response.destroy();

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
+import { becauseOf } from '#pkg/database/index';
 import type { Change } from '../change.ts';
 import { StorageError } from '../storage-error.ts';
 import type { BatchReport, StoreObserver } from '../store-observer.ts';
 import { batchRows, batchStatement, type BatchRow, type SentRow } from './batch-statement.ts';
-import { classifyFailure, isClaimTaken, violatedConstraint } from './database-failure.ts';
+import { classifyFailure, isClaimTaken, isDiskFull, violatedConstraint } from './database-failure.ts';
 import { fenceLost } from './lease-fence.ts';
 import { withKeys } from './change-rows.ts';
 import { changeTypes, type Operation } from './operation.ts';
@@ -148,6 +149,7 @@ export class BatchRunner {
   async #recover(writes: readonly PendingWrite[], batch: SentBatch, error: unknown, tries: number): Promise<void> {
     const failure = classifyFailure(error);
     if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
+    if (isDiskFull(error) && writes.length > 1) return this.#deletionsFirst(writes, tries);
     if (failure === 'refused') {
       // The session itself may be what is refused: one of a standby, say.
       await this.#options.connection.drop();
@@ -172,6 +174,12 @@ export class BatchRunner {
     await this.run(writes.filter((_, i) => !taken.has(i)), tries);
   }
 
+  /** On a full disk what is small, and above all a deletion, may have the room that others have not: none fails because of another. */
+  async #deletionsFirst(writes: readonly PendingWrite[], tries: number): Promise<void> {
+    const ordered = writes.toSorted((a, b) => Number(isDeletion(b)) - Number(isDeletion(a)));
+    for (const write of ordered) await this.run([write], tries);
+  }
+
   async #halve(writes: readonly PendingWrite[], tries: number): Promise<void> {
     const middle = Math.ceil(writes.length / 2);
     await this.run(writes.slice(0, middle), tries);
@@ -180,7 +188,7 @@ export class BatchRunner {
 
   /** Reads the tables anew and sends the writes again. */
   async #again(writes: readonly PendingWrite[], tries: number, error?: unknown): Promise<void> {
-    if (tries >= maxTries) throw new StorageError('Timeout', 'the write could not be completed', { cause: error });
+    if (tries >= maxTries) throw new StorageError('Timeout', `the write could not be completed${becauseOf(error)}`, { cause: error });
     await delay(tries * 20);
     this.#options.sink.stale(writes.map(({ operation }) => operation));
     const prepared: PendingWrite[] = [];
@@ -214,7 +222,9 @@ export class BatchRunner {
         return revisions.size > 0 ? await this.run(undone, tries) : await this.#again(undone, tries, error);
       } catch (failure) {
         if (failure instanceof StorageError) throw failure;
-        if (performance.now() > deadline) throw new StorageError('Timeout', 'the database does not answer: whether the write was made is not known', { cause: failure });
+        if (performance.now() > deadline) {
+          throw new StorageError('Timeout', `whether the write was made is not known${becauseOf(failure)}`, { cause: failure });
+        }
         await delay(wait);
       }
     }
@@ -245,6 +255,10 @@ export class BatchRunner {
     if (Number(rows[0]!.compacted) > after) throw new StorageError('Timeout', 'whether the write was made can no longer be known');
     return new Map(rows.filter(({ rev }) => rev !== null).map((row) => [`${row.model}/${row.namespace}/${row.name}`, Number(row.rev)]));
   }
+}
+
+function isDeletion({ operation }: PendingWrite): boolean {
+  return operation.type === 'D';
 }
 
 function keyOf({ table, namespace, name }: Operation): string {

@@ -1,3 +1,5 @@
+import { databaseFailure } from '#pkg/database/index';
+
 /** What a failed statement means for the one who sent it. */
 export type Failure =
   /** The statement is undone and could be sent again as it is: deadlock, lock or statement time-out. */
@@ -23,7 +25,7 @@ export function classifyFailure(error: unknown): Failure {
   if (code === undefined || severity === undefined || !/^[0-9A-Z]{5}$/.test(code)) return 'unknown';
   if (code.startsWith('57P') || code.startsWith('08') || severity === 'FATAL' || severity === 'PANIC') return 'unknown';
   if (code === '40P01' || code === '40001' || code === '55P03' || code === '57014') return 'retry';
-  if (code === '42501') return 'refused';
+  if (code === '42501' || databaseFailure(error) === 'no_transaction_ids') return 'refused';
   if (code === '42P01' || code === '42703' || code === '42883') return 'stale';
   if (code === '23505' || /^(22|23|42|54)/.test(code)) return 'split';
   return 'refused';
@@ -43,6 +45,11 @@ export function isClaimTaken(error: unknown): boolean {
 /** Did a read fail because its table was dropped or lost a column? */
 export function isStaleTable(error: unknown): boolean {
   return classifyFailure(error) === 'stale';
+}
+
+/** Has PostgreSQL found no room on its disk? What needs less may still have it. */
+export function isDiskFull(error: unknown): boolean {
+  return databaseFailure(error) === 'disk_full';
 }
 
 /** Has a table had more columns than PostgreSQL allows, dropped ones included? */

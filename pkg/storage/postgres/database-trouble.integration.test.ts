@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Client } from 'pg';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import { decodeBody } from '../body.ts';
 import type { Change } from '../change.ts';
 import type { StorageErrorCode } from '../storage-error.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
@@ -56,6 +57,23 @@ test.each<[string, string, StorageErrorCode]>([
   await session.query('DROP TRIGGER trouble ON platform.change_log');
   expect(await store.write(createOf(model, sampleObject(name)))).toMatchObject({ name });
   expect(await store.get(resource, { namespace: '', name: `${name}-0` })).toBeUndefined();
+});
+
+test('on a full disk a deletion goes through beside creations that find no room', async () => {
+  const gone = await store.write(createOf(model, sampleObject('gone')));
+  await session.query(
+    `CREATE OR REPLACE FUNCTION trouble() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.type <> 'D' THEN RAISE EXCEPTION 'trouble' USING ERRCODE = '53100'; END IF; RETURN NEW; END $$;
+     CREATE TRIGGER trouble BEFORE INSERT ON platform.change_log FOR EACH ROW EXECUTE FUNCTION trouble()`,
+  );
+  const [first, deleted, last] = await Promise.allSettled([
+    store.write(createOf(model, sampleObject('none-1'))),
+    store.write({ type: 'delete', resource, object: decodeBody(gone.body, gone.revision), fingerprint: 'f1', from: gone }),
+    store.write(createOf(model, sampleObject('none-2'))),
+  ]);
+  const refused = { status: 'rejected', reason: { code: 'Unavailable', message: 'the disk of the database is full' } };
+  expect([first, deleted, last]).toMatchObject([refused, { status: 'fulfilled' }, refused]);
+  await session.query('DROP TRIGGER trouble ON platform.change_log');
+  expect(await store.get(resource, { namespace: '', name: 'gone' })).toBeUndefined();
 });
 
 test('the server gives up each statement before its answer is given up: nothing piles up behind a lock', async () => {

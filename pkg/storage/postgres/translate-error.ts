@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { StorageError } from '../storage-error.ts';
 import { classifyFailure, isStatementTimeout, isTooManyColumns } from './database-failure.ts';
 
@@ -10,7 +11,7 @@ const tooManyColumns = 'the table of this model takes no more columns: of the 16
 /** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
 export function translateError(error: unknown): unknown {
   if (error instanceof StorageError || !types.isNativeError(error) || notOfDatabase.has(error.name)) return error;
-  if (isStatementTimeout(error)) return new StorageError('Timeout', 'the query took too long', { cause: error });
+  if (isStatementTimeout(error)) return new StorageError('Timeout', failureSentence('statement_timeout'), { cause: error });
   const failure = classifyFailure(error);
   if (failure === 'split') {
     const message = isTooManyColumns(error) ? tooManyColumns : 'a value is beyond what can be stored or compared';
@@ -18,7 +19,9 @@ export function translateError(error: unknown): unknown {
     return new StorageError('InvalidKey', cause.message, { causes: [cause], cause: error });
   }
   if (failure === 'stale') return new StorageError('ModelNotFound', 'the model does not exist', { cause: error });
-  return new StorageError('Unavailable', 'the database does not answer', { cause: error });
+  const named = databaseFailure(error);
+  const message = named !== undefined ? failureSentence(named) : 'severity' in error ? 'the database refused to do this' : failureSentence('connection_lost');
+  return new StorageError('Unavailable', message, { cause: error });
 }
 
 export function translated<T>(work: Promise<T>): Promise<T> {

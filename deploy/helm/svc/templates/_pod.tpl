@@ -62,7 +62,8 @@ securityContext: {{- include "svc.podSecurity" . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 
-{{/* Probes of a component: alive is who answers, whatever becomes of the database; a migration may take its time, as a pod is alive from its first moment on. */}}
+{{/* Probes of a component: alive is who answers, whatever becomes of the database; a migration may take its time, as a pod is alive from its first moment on.
+Where the database takes no writes, no replica can: all stay in their Services, for reads and deletions. */}}
 {{- define "svc.probes" -}}
 {{- $port := dict "port" (include "svc.scheme" .) "scheme" (include "svc.scheme" . | upper) -}}
 startupProbe:
@@ -71,7 +72,7 @@ startupProbe:
   timeoutSeconds: 5
   failureThreshold: 120
 readinessProbe:
-  httpGet: {{ merge (dict "path" "/readyz") $port | toJson }}
+  httpGet: {{ merge (dict "path" "/readyz?exclude=writes") $port | toJson }}
   periodSeconds: 2
   timeoutSeconds: 5
   failureThreshold: 3

@@ -1,0 +1,67 @@
+import { expect, test } from '@jest/globals';
+import { becauseOf, databaseFailure, databaseFailures, failureSentence, isWorthAnotherTry } from './database-failure.ts';
+
+const failure = (fields: object, message = 'at host=10.0.0.1 in SELECT secret'): Error => Object.assign(new Error(message), fields);
+const answered = (code: string, severity = 'ERROR', routine = 'exec'): Error => failure({ code, severity, routine });
+
+test.each([
+  ['a connection that is refused', failure({ code: 'ECONNREFUSED' }), 'connection_lost'],
+  ['a host that has no address at this moment', failure({ code: 'ENOTFOUND' }), 'connection_lost'],
+  ['a socket that is not there', failure({ code: 'ENOENT' }), 'connection_lost'],
+  ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), 'connection_lost'],
+  ['a connection that PostgreSQL says is broken', answered('08006'), 'connection_lost'],
+  ['a session that was idle for too long', answered('57P05', 'FATAL'), 'connection_lost'],
+  ['a transaction that was', answered('25P03', 'FATAL'), 'connection_lost'],
+  ['a pool that is used up', failure({}, 'timeout exceeded when trying to connect'), 'no_answer'],
+  ['a server that does not answer a new connection', failure({}, 'timeout expired'), 'no_answer'],
+  ['an answer that did not come', failure({}, 'Query read timeout'), 'no_answer'],
+  ['a session that was ended', answered('57P01', 'FATAL'), 'shutting_down'],
+  ['a server that crashed', answered('57P02', 'WARNING'), 'shutting_down'],
+  ['a server that starts', answered('57P03', 'FATAL'), 'starting_up'],
+  ['a full disk', answered('53100'), 'disk_full'],
+  ['a full disk of the WAL', answered('53100', 'PANIC'), 'disk_full'],
+  ['a disk that fails', answered('58030'), 'disk_failing'],
+  ['damaged data', answered('XX001'), 'data_corrupted'],
+  ['no memory', answered('53200'), 'out_of_memory'],
+  ['too many connections', answered('53300', 'FATAL'), 'too_many_connections'],
+  ['a limit of the configuration', answered('53400'), 'resource_limit'],
+  ['a standby', answered('25006'), 'read_only'],
+  ['a serialization failure', answered('40001'), 'transaction_conflict'],
+  ['a deadlock', answered('40P01'), 'transaction_conflict'],
+  ['a lock that did not come', answered('55P03'), 'lock_timeout'],
+  ['a statement over its time', answered('57014'), 'statement_timeout'],
+  ['transaction ids that have run out', answered('54000', 'ERROR', 'GetNewTransactionId'), 'no_transaction_ids'],
+  ['a database that takes no connections', answered('55000', 'FATAL'), 'connection_refused'],
+  ['a wrong password', answered('28P01', 'FATAL'), 'connection_refused'],
+])('%s has its name', (_reason, error, expected) => {
+  expect(databaseFailure(error)).toBe(expected);
+});
+
+test.each([
+  ['a name that is taken', answered('23505')],
+  ['a table that is not there', answered('42P01')],
+  ['a value that is too large for an index', answered('54000', 'ERROR', '_bt_check_third_page')],
+  ['a fault of ours', new TypeError('x is undefined')],
+  ['an error of something else with such a code', failure({ code: '53100' })],
+  ['no error at all', 'ECONNREFUSED'],
+])('%s is no failure of the database', (_reason, error) => {
+  expect(databaseFailure(error)).toBeUndefined();
+  expect(becauseOf(error)).toBe('');
+});
+
+test('names are fit for labels, and each has a sentence of its own, without anything of the error', () => {
+  for (const name of databaseFailures) expect(name).toMatch(/^[a-z_]+$/);
+  expect(new Set(databaseFailures.map(failureSentence)).size).toBe(databaseFailures.length);
+  expect(becauseOf(answered('53100'))).toBe(': the disk of the database is full');
+});
+
+test.each([
+  ['a server that is starting up', answered('57P03', 'FATAL'), true],
+  ['a connection that is refused', failure({ code: 'ECONNREFUSED' }), true],
+  ['a wrong password', answered('28P01', 'FATAL'), false],
+  ['a database that does not exist', answered('3D000', 'FATAL'), false],
+  ['a database that one may not connect to', answered('42501', 'FATAL'), false],
+  ['a certificate of somebody else', failure({ code: 'SELF_SIGNED_CERT_IN_CHAIN' }), false],
+])('another try after %s: %#', (_reason, error, expected) => {
+  expect(isWorthAnotherTry(error)).toBe(expected);
+});

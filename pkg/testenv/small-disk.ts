@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const MIB = 1024 * 1024;
+
+/** A file system of its own, in memory, that a test can fill: for what happens where a disk is full. */
+export class SmallDisk {
+  readonly folder: string;
+
+  /** Undefined, and a warning, where one may not be mounted: it takes root on Linux. */
+  static async mount(mebibytes: number): Promise<SmallDisk | undefined> {
+    const folder = await mkdtemp('/tmp/svc-disk-');
+    try {
+      await run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder]);
+    } catch (error) {
+      process.stderr.write(`skipped, as no file system can be mounted here: ${(error as Error).message}\n`);
+      await rm(folder, { recursive: true, force: true });
+      return undefined;
+    }
+    await chmod(folder, 0o777);
+    return new SmallDisk(folder);
+  }
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Takes what is left of it, but for `leftMib`. */
+  async fill(leftMib = 0): Promise<void> {
+    const file = await open(this.#filler, 'w');
+    const block = Buffer.alloc(MIB);
+    try {
+      for (let size = MIB; size >= 4096; size = Math.floor(size / 16)) await writeWhileRoom(() => file.write(block, 0, size));
+      const { size } = await file.stat();
+      if (leftMib > 0) await file.truncate(Math.max(0, size - leftMib * MIB));
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Gives back what `fill` took. */
+  async free(): Promise<void> {
+    await rm(this.#filler, { force: true });
+  }
+
+  /** Nothing may use it any more. */
+  async unmount(): Promise<void> {
+    await run('umount', [this.folder]);
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  get #filler(): string {
+    return join(this.folder, 'filler');
+  }
+}
+
+async function writeWhileRoom(write: () => Promise<unknown>): Promise<void> {
+  try {
+    for (;;) await write();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+  }
+}
