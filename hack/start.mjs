@@ -6,21 +6,24 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeBuildInfo } from './builds/build-info.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const main = join(root, 'dist/cmd/svc/main.js');
 const stamp = join(root, 'dist/.built');
 const compiler = join(root, 'node_modules/typescript/bin/tsc');
 
+const isInstalledBuild = !existsSync(compiler);
 if (needsBuild()) build();
 if (!existsSync(main)) {
   process.stderr.write('svc: Nothing is built, and the compiler is not installed. Run npm ci and npm run build; npm prune --omit=dev may follow.\n');
   process.exit(1);
 }
+if (!isInstalledBuild) writeBuildInfo(root);
 if (process.env.npm_lifecycle_event === 'start') stopWithParent();
 process.setSourceMapsEnabled(true);
 const args = process.argv.slice(2);
-const hasCommand = args[0] !== undefined && !args[0].startsWith('-');
+const hasCommand = args[0] === '--version' || (args[0] !== undefined && !args[0].startsWith('-'));
 process.argv = [process.argv[0], main, ...(hasCommand ? [] : ['serve']), ...args];
 await import(pathToFileURL(main).href);
 
@@ -35,9 +38,9 @@ function stopWithParent() {
   timer.unref();
 }
 
-/** An installation without the compiler (`npm ci --omit=dev`) runs what was built. */
+/** An installation without the compiler (`npm ci --omit=dev`) runs what was built, and is called what that was. */
 function needsBuild() {
-  if (!existsSync(compiler)) return false;
+  if (isInstalledBuild) return false;
   if (!existsSync(main) || !existsSync(stamp)) return true;
   const built = statSync(stamp).mtimeMs;
   return ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'].some((path) => isNewer(join(root, path), built));

@@ -13,7 +13,7 @@ const steps = [
   { name: 'lint', command: [node, 'node_modules/oxlint/bin/oxlint', '--type-aware'] },
   { name: 'imports', command: [node, 'hack/verify-imports.mjs'] },
   { name: 'lock file', command: [node, 'hack/check-lock.mjs'] },
-  { name: 'build', command: [node, 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'] },
+  { name: 'build', command: ['npm', 'run', '--silent', 'build'] },
   { name: 'documentation', command: [node, 'hack/verify-docs.mjs'] },
 ];
 

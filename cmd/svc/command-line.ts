@@ -77,6 +77,7 @@ export async function runCommandLine(args: readonly string[], environment: Envir
         exitCode = await run(loadOptions({ configFolder: given.config, environment, args: rest }), environment, given);
       });
   }
+  program.version(svcVersion(), '--version', 'print the version');
   program.command('version').summary('print the version').action(() => void process.stdout.write(`${svcVersion()}\n`));
   program
     .command('new-token')

@@ -39,7 +39,7 @@ import { pluginHost, type Environment } from './start-plugins.ts';
 import { platformControllers } from './platform-controllers.ts';
 import { platformServer } from './platform-server.ts';
 import { readTokenFile } from './read-token-file.ts';
-import { svcVersion } from './svc-version.ts';
+import { svcBuild } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
 /** Of the drain timeout, what reconciles under way may take. */
@@ -108,7 +108,7 @@ async function listen(options: Options, { client, token, metrics, log, teardown,
   const namespaces = { group, version: versions[0]!.name, kind: names.kind, plural: names.plural, namespaced: false, hasStatusSubresource: true };
   const api = { name: 'api', check: async (signal: AbortSignal) => void (await client.get(namespaces, { namespace: '', name: systemNamespace }, { signal })) };
   readyz.push(api);
-  const health = healthEndpoints({ readyz, svcVersion: svcVersion(), registry: metrics });
+  const health = healthEndpoints({ readyz, ...svcBuild(), registry: metrics });
   const groups: Iterable<EndpointGroup> = { *[Symbol.iterator]() { yield* health; yield* hosted; } };
   const endpoints = expressHandler(groups);
   const known: Handler = (context) => (findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context));

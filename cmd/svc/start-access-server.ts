@@ -10,7 +10,7 @@ import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
 import { explained, listenTls, warnWithoutTls } from './listen.ts';
 import { writesCheck } from './open-storage.ts';
-import { svcVersion } from './svc-version.ts';
+import { svcBuild } from './svc-version.ts';
 import type { Teardown } from './teardown.ts';
 import { showCertificate } from './tls/open-certificate.ts';
 
@@ -37,7 +37,7 @@ export async function listenForAccess(options: Options, { log, teardown, certifi
   if (certificate !== undefined) showCertificate(metrics, certificate);
   const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, svcVersion: svcVersion(), log, metrics, limits, proxies, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
+  const server = new AccessServer({ ...at, ...svcBuild(), log, metrics, limits, proxies, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });

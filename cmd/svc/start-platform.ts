@@ -24,7 +24,7 @@ import { mountPluginEndpoints, pluginHostUrl, type PluginMount } from './plugin-
 import { PluginClients } from './plugin-clients.ts';
 import { pluginHost, type Environment } from './start-plugins.ts';
 import { subjectsByIndex } from './subject-check.ts';
-import { svcVersion } from './svc-version.ts';
+import { svcBuild, svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 import { openCertificate, showCertificate } from './tls/open-certificate.ts';
 import { prepareKubeconfig } from './tls/prepare-kubeconfig.ts';
@@ -63,7 +63,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.database.showPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
     metrics.database.showWrites(writes);
-    const server = new ApiServer({ svcVersion: svcVersion(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
+    const server = new ApiServer({ ...svcBuild(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);
     // Alive from here on, ready only at the end: migrations may take their time.

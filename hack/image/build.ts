@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dockerfile, repository } from './dockerfile.ts';
+import { buildInfo } from '../builds/build-info.mjs';
+import { buildArguments, dockerfile, repository } from './dockerfile.ts';
 
 const engines = ['docker', 'podman', 'buildah'] as const;
 
@@ -22,7 +23,7 @@ function main(args: readonly string[]): number {
   const tags = valueOf('tag') === undefined ? [`svc:${version}`, 'svc:latest'] : [valueOf('tag')!];
   const others = args.filter((argument) => !/^--(tag|engine)=/.test(argument));
   process.stdout.write(`${engine}: ${tags.join(', ')}\n`);
-  return spawnSync(engine, ['build', '--file', dockerfile, ...tags.flatMap((tag) => ['--tag', tag]), ...others, repository], { stdio: 'inherit' }).status ?? 1;
+  return spawnSync(engine, ['build', '--file', dockerfile, ...buildArguments(buildInfo(repository)), ...tags.flatMap((tag) => ['--tag', tag]), ...others, repository], { stdio: 'inherit' }).status ?? 1;
 }
 
 process.exitCode = main(process.argv.slice(2));

@@ -1,6 +1,7 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newPersonalToken } from '#pkg/identity/index';
+import type { BuildInfo } from '../builds/build-info.mjs';
 import { until } from '../faults/until.ts';
 import { Loopback } from '../rollout/loopback.ts';
 import { ContainedProgram, type ContainedOptions } from './contained-program.ts';
@@ -11,8 +12,16 @@ const startTimeoutMs = 60_000;
 const password = 'nine quiet lanterns';
 const blog = '/apis/blog.example.com/v1';
 
-/** Runs everything in the image that a first day needs; throws an Error that says what went wrong. `say` hears what was done. */
-export async function checkRunning(image: Omit<ContainedOptions, 'mounted'>, folder: string, say: (what: string) => void): Promise<void> {
+export interface RunningCheck {
+  folder: string;
+  /** Which build the image was told that it is. */
+  told: BuildInfo;
+  /** Hears what was done. */
+  say: (what: string) => void;
+}
+
+/** Runs everything in the image that a first day needs; throws an Error that says what went wrong. */
+export async function checkRunning(image: Omit<ContainedOptions, 'mounted'>, { folder, told, say }: RunningCheck): Promise<void> {
   const mounted = join(folder, 'mounted');
   const token = newPersonalToken();
   await mkdir(mounted);
@@ -30,7 +39,9 @@ export async function checkRunning(image: Omit<ContainedOptions, 'mounted'>, fol
     // Readable by everybody, as mounted files of secrets may have to be.
     await writeFile(join(mounted, 'secrets.yaml'), `svc.database.url: ${postgres.url}\nsvc.security.initial-admin-token: ${token}\nsvc.security.initial-admin-password: ${password}\nsvc.security.key: ${'5e'.repeat(32)}\n`);
     await writeFile(join(mounted, 'admin-token'), token);
-    await expectEnd(run(['version']), 0, /^\d+\.\d+\.\d+$/m);
+    const version = run(['version']);
+    await expectEnd(version, 0, /./);
+    if (version.output.trim() !== told.version) throw new Error(`it says that it is ${version.output.trim()}, of ${told.version}`);
     await expectEnd(run(['apiserver']), 1, /svc\.database\.url/);
     await expectEnd(run(['serve'], { SVC_SECURITY_INITIAL_ADMIN_TOKEN: token }), 1, /svc\.database\.url/);
     await expectEnd(run(['migrate', '--config', '/mnt']), 0, /./);
@@ -44,6 +55,11 @@ export async function checkRunning(image: Omit<ContainedOptions, 'mounted'>, fol
     ];
     for (const url of [api, access, `http://${addresses['controller-manager']}:8092`]) await ready(url, servers);
     say('ready: apiserver, access-server, controller-manager');
+    for (const url of [api, access]) {
+      const { svcVersion, gitCommit } = (await (await fetch(`${url}/version`)).json()) as Record<string, unknown>;
+      if (svcVersion !== told.version || gitCommit !== told.commit) throw new Error(`${url}/version says ${String(svcVersion)} and ${String(gitCommit)}, of ${told.version}`);
+    }
+    say(`/version is of ${told.version}`);
     const login = await ask(`${access}/api/v1/authentication/auth/`, { method: 'POST', body: { username: 'admin', password } });
     if (login.status !== 201) throw new Error(`the login was answered ${login.status}: ${JSON.stringify(login.body)}`);
     say('logged in: argon2 works');

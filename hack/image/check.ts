@@ -9,7 +9,8 @@ import { join, relative } from 'node:path';
 import { Buildah } from './buildah.ts';
 import { checkContents } from './check-contents.ts';
 import { checkRunning } from './check-running.ts';
-import { baseImages, dockerfile, repository } from './dockerfile.ts';
+import { baseImages, buildArguments, dockerfile, repository } from './dockerfile.ts';
+import { buildInfo, type BuildInfo } from '../builds/build-info.mjs';
 import { digestTree, listTree } from './file-tree.ts';
 import { makeBases } from './local-bases.ts';
 import { npmMounts } from './npm-settings.ts';
@@ -49,17 +50,18 @@ async function check(folder: string): Promise<string[]> {
     const context = join(folder, 'context');
     await cp(repository, context, { recursive: true, filter: (path) => !['node_modules', '.git', 'dist', 'data'].includes(relative(repository, path)) });
     const mounts = await npmMounts(folder);
+    const told = buildInfo(repository);
     await makeBases(buildah, await baseImages(), folder);
     say('the bases are made');
     const build = async (tag: string): Promise<string> => {
-      await buildah.call('build', '--isolation', 'chroot', '--network', 'host', '--pull-never', '--timestamp', timestamp, ...mounts, '--file', join(context, relative(repository, dockerfile)), '--tag', tag, context);
+      await buildah.call('build', '--isolation', 'chroot', '--network', 'host', '--pull-never', '--timestamp', timestamp, ...mounts, ...buildArguments(told), '--file', join(context, relative(repository, dockerfile)), '--tag', tag, context);
       const id = await buildah.call('inspect', '--type', 'image', '--format', '{{.FromImageID}}', tag);
       say(`built: ${id.slice(0, 12)}`);
       return id;
     };
     const first = await build(firstTag);
     const { name, root } = await buildah.container(firstTag);
-    const [failures, second] = await Promise.all([examine(buildah, root, folder), build(secondTag)]);
+    const [failures, second] = await Promise.all([examine(buildah, root, folder, told), build(secondTag)]);
     if (second !== first) failures.push(...(await difference(root, (await buildah.container(secondTag)).root)));
     await buildah.call('rm', name);
     return failures;
@@ -69,12 +71,12 @@ async function check(folder: string): Promise<string[]> {
 }
 
 /** Everything about the image that one build tells. */
-async function examine(buildah: Buildah, root: string, folder: string): Promise<string[]> {
+async function examine(buildah: Buildah, root: string, folder: string, told: BuildInfo): Promise<string[]> {
   const config = await configOf(buildah);
-  const failures = [...(await checkSize(buildah)), ...checkConfig(config), ...(await checkContents(await listTree(root)))];
+  const failures = [...(await checkSize(buildah)), ...checkConfig(config, told), ...(await checkContents(await listTree(root)))];
   say('its contents are checked');
   const environment = Object.fromEntries(config.Env.map((variable) => variable.split(/=(.*)/s, 2) as [string, string]));
-  await checkRunning({ root, entrypoint: config.Entrypoint, environment, workingDirectory: config.WorkingDir }, folder, say).catch((error: unknown) => failures.push((error as Error).message));
+  await checkRunning({ root, entrypoint: config.Entrypoint, environment, workingDirectory: config.WorkingDir }, { folder, told, say }).catch((error: unknown) => failures.push((error as Error).message));
   return failures;
 }
 
@@ -91,12 +93,13 @@ async function configOf(buildah: Buildah): Promise<ImageConfig> {
   return image.OCIv1.config;
 }
 
-function checkConfig({ User, Entrypoint, Cmd, WorkingDir, Labels }: ImageConfig): string[] {
+function checkConfig({ User, Entrypoint, Cmd, WorkingDir, Labels }: ImageConfig, { version, commit }: BuildInfo): string[] {
   const expected = { User: '10001:10001', Entrypoint: ['node', '--enable-source-maps', 'dist/cmd/svc/main.js'], Cmd: ['apiserver'], WorkingDir: '/app' };
   const found = JSON.stringify({ User, Entrypoint, Cmd, WorkingDir });
   return [
     ...(found === JSON.stringify(expected) ? [] : [`its configuration is ${found}`]),
     ...(Labels['org.opencontainers.image.licenses'] === 'Apache-2.0' ? [] : ['it has no labels']),
+    ...(Labels['org.opencontainers.image.version'] === version && Labels['org.opencontainers.image.revision'] === commit ? [] : ['its labels do not say which build it is']),
   ];
 }
 

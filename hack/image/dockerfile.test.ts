@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { baseImages, dockerfile, readDockerfile, repository } from './dockerfile.ts';
+import { baseImages, buildArguments, dockerfile, readDockerfile, repository } from './dockerfile.ts';
 
 const run = promisify(execFile);
 const instructions = await readDockerfile();
@@ -42,6 +42,15 @@ describe('our own rules', () => {
     ['nothing fetched that is not checked', textsOf('ADD'), []],
   ])('%s', (_reason, texts, expected) => {
     expect(texts).toEqual(expected.map((pattern) => expect.stringMatching(pattern)));
+  });
+
+  test('labels say which build it is; a build that is told nothing is one of package.json alone', async () => {
+    const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as { version: string };
+    expect(textsOf('ARG')).toEqual(expect.arrayContaining([`BUILD_VERSION=${version}`, 'BUILD_COMMIT']));
+    const [labels] = textsOf('LABEL');
+    expect(labels).toContain('org.opencontainers.image.version="${BUILD_VERSION}"');
+    expect(labels).toContain('org.opencontainers.image.revision="${BUILD_COMMIT}"');
+    expect(buildArguments({ version: '2.22.0+1', commit: '1' })).toEqual(['--build-arg', 'BUILD_VERSION=2.22.0+1', '--build-arg', 'BUILD_COMMIT=1']);
   });
 
   test('nothing runs in the last stage: its base may have no shell', () => {

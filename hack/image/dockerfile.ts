@@ -1,8 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { BuildInfo } from '../builds/build-info.mjs';
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const dockerfile = fileURLToPath(new URL('../../deploy/Dockerfile', import.meta.url));
+
+/** What tells the image which build it is; the same for the same commit. */
+export function buildArguments({ version, commit }: BuildInfo): string[] {
+  return ['--build-arg', `BUILD_VERSION=${version}`, '--build-arg', `BUILD_COMMIT=${commit}`];
+}
 
 export interface Instruction {
   /** In capitals. */

@@ -47,6 +47,8 @@ export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   /** Who is believed about its clients' addresses and names. */
   proxies: TrustedProxies;
   svcVersion: string;
+  /** Of what was built, for `/version`; not told by default. */
+  gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
   host: string;
@@ -88,9 +90,9 @@ export class AccessServer {
 
   constructor(options: AccessServerOptions) {
     this.#options = options;
-    const { svcVersion, log, metrics, limits, proxies } = options;
+    const { svcVersion, gitCommit = '', log, metrics, limits, proxies } = options;
     const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
-    const probes = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+    const probes = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(({ isOpen }) => isOpen === true);
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
@@ -110,9 +112,9 @@ export class AccessServer {
   }
 
   serve({ credentials, metricsTokens, principals, operations, throttle, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
-    const { svcVersion, log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
+    const { svcVersion, gitCommit = '', log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
-    const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, registry: metrics });
+    const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, gitCommit, registry: metrics });
     const healthHandler = expressHandler(health);
     const inFlight = new InFlightLimits({ ...maxInFlight, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);

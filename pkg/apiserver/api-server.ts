@@ -49,6 +49,8 @@ import type { ModelRegistry } from './registry/served-resource.ts';
 /** What the server needs to listen. */
 export interface ApiServerOptions {
   svcVersion: string;
+  /** Of what was built, for `/version`; not told by default. */
+  gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
   http: ApiHttpOptions;
@@ -159,9 +161,9 @@ export class ApiServer {
   }
 }
 
-function startingHandler({ log, svcVersion, metrics }: ApiServerOptions): Handler {
+function startingHandler({ log, svcVersion, gitCommit = '', metrics }: ApiServerOptions): Handler {
   const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
-  const groups = healthEndpoints({ readyz: [starting], svcVersion, registry: metrics }).filter(({ isOpen }) => isOpen === true);
+  const groups = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(({ isOpen }) => isOpen === true);
   const refuse: Handler = () => Promise.reject(newServiceUnavailable('the server is starting'));
   return chain([withRequestId(), withSecurityHeaders(), withLogging(log), withStatus()], dispatch(groups, refuse));
 }
@@ -203,9 +205,9 @@ function dispatch(groups: Iterable<EndpointGroup>, next: Handler): Handler {
   return (context) => (findEndpointGroup(groups, context.info.path) === undefined ? next(context) : endpoints(context));
 }
 
-function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, metrics }: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
+function allGroups({ endpointGroups = [], store, readyz = [], svcVersion, gitCommit = '', metrics }: ApiServerOptions & ApiParts): Iterable<EndpointGroup> {
   const database: HealthCheck = { name: 'database', check: () => store.ping() };
-  const own = healthEndpoints({ readyz: [database, ...readyz], svcVersion, registry: metrics });
+  const own = healthEndpoints({ readyz: [database, ...readyz], svcVersion, gitCommit, registry: metrics });
   return {
     *[Symbol.iterator]() {
       yield* own;

@@ -190,8 +190,16 @@ describe('health', () => {
     expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
   });
 
+  test('tells one build from another, and a changed one from its commit', async () => {
+    const gitCommit = '1ebebde0a1b2c3d4e5f60718293a4b5c6d7e8f90';
+    groups.clear();
+    for (const group of healthEndpoints({ readyz: [], svcVersion: '2.22.0+1ebebde0a1b2.dirty', gitCommit, registry: new Registry() })) groups.add(group);
+    const [, body] = await get('/version');
+    expect(JSON.parse(body)).toMatchObject({ gitVersion: 'v1.33.0', gitCommit, gitTreeState: 'dirty', svcVersion: '2.22.0+1ebebde0a1b2.dirty' });
+  });
+
   test('reports both versions', async () => {
     const [, body] = await get('/version');
-    expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '33', gitVersion: 'v1.33.0', svcVersion: '2.22.0' });
+    expect(JSON.parse(body)).toMatchObject({ major: '1', minor: '33', gitVersion: 'v1.33.0', gitCommit: '', gitTreeState: 'clean', svcVersion: '2.22.0' });
   });
 });

@@ -30,6 +30,8 @@ export interface HealthOptions {
   /** Should requests be sent here? A draining server is never ready. */
   readyz: readonly HealthCheck[];
   svcVersion: string;
+  /** Of what was built; not told by default. */
+  gitCommit?: string;
   registry: Registry;
   checkTimeoutMs?: number;
 }
@@ -38,12 +40,12 @@ export interface HealthOptions {
  * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose` lists the checks, and
  * `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both: Kubernetes' API health endpoints.
  */
-export function healthEndpoints({ livez = [], readyz, svcVersion, registry, checkTimeoutMs = 5000 }: HealthOptions): EndpointGroup[] {
+export function healthEndpoints({ livez = [], readyz, svcVersion, gitCommit = '', registry, checkTimeoutMs = 5000 }: HealthOptions): EndpointGroup[] {
   return [
     probe('livez', livez, { checkTimeoutMs, failsDraining: false }),
     probe('readyz', readyz, { checkTimeoutMs, failsDraining: true }),
     probe('healthz', readyz, { checkTimeoutMs, failsDraining: true }),
-    { prefix: '/version', isOpen: true, router: getOnly((context) => sendJson(context, 200, versionInfo(svcVersion))) },
+    { prefix: '/version', isOpen: true, router: getOnly((context) => sendJson(context, 200, versionInfo(svcVersion, gitCommit))) },
     { prefix: '/metrics', router: getOnly(async (context) => send(context, 200, registry.contentType, await registry.metrics())) },
   ];
 }
@@ -147,13 +149,13 @@ function getOnly(handle: (context: RequestContext) => Promise<void>): Router {
 }
 
 /** Clients choose how to talk by the Kubernetes version. Source: k8s.io/apimachinery/pkg/version Info. */
-function versionInfo(svcVersion: string): string {
+function versionInfo(svcVersion: string, gitCommit: string): string {
   return JSON.stringify({
     major: '1',
     minor: '33',
     gitVersion: 'v1.33.0',
-    gitCommit: '',
-    gitTreeState: 'clean',
+    gitCommit,
+    gitTreeState: svcVersion.endsWith('.dirty') ? 'dirty' : 'clean',
     buildDate: '1970-01-01T00:00:00Z',
     goVersion: '',
     compiler: '',

@@ -1,0 +1,7 @@
+export interface BuildInfo {
+  version: string;
+  /** 40 digits; '' where it is not known. */
+  commit: string;
+}
+export function buildInfo(root?: string, env?: Readonly<Record<string, string | undefined>>): BuildInfo;
+export function writeBuildInfo(root?: string, env?: Readonly<Record<string, string | undefined>>): void;

@@ -1,0 +1,62 @@
+/**
+ * Says which build this is, in `dist/build.json`: { version, commit }. `npm run build` and `npm start` write it; the program reads it.
+ * The version is that of a tag on the commit (v2.22.1), else the one of package.json with the commit as build metadata: 2.22.0+1ebebde0a1b2, and
+ * 2.22.0+1ebebde0a1b2.dirty where what is built differs from the commit. Without this repository's own .git it is package.json's alone.
+ * BUILD_VERSION and BUILD_COMMIT tell a build that has no .git, such as that of the image.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const SHORT_COMMIT = 12;
+/** What is compiled, and with what. */
+const inputs = ['cmd', 'pkg', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+const release = /^v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/;
+
+export function buildInfo(root = repository, env = process.env) {
+  if (env.BUILD_VERSION) return { version: env.BUILD_VERSION, commit: env.BUILD_COMMIT ?? '' };
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  return ofGit(root, version) ?? { version, commit: '' };
+}
+
+/** Undefined where git is not there, or the folder lies in a repository of somebody else. */
+function ofGit(root, version) {
+  try {
+    const [top, commit] = git(root, 'rev-parse', '--show-toplevel', 'HEAD').split('\n');
+    if (realpathSync(top) !== realpathSync(root)) return undefined;
+    const isDirty = git(root, 'status', '--porcelain', '--', ...inputs) !== '';
+    const tags = git(root, 'tag', '--points-at', 'HEAD', '--sort=version:refname').split('\n').flatMap((tag) => release.exec(tag)?.[1] ?? []);
+    const tagged = tags.at(-1);
+    if (tagged !== undefined && !isDirty) return { version: tagged, commit };
+    return { version: `${version}+${commit.slice(0, SHORT_COMMIT)}${isDirty ? '.dirty' : ''}`, commit };
+  } catch {
+    return undefined;
+  }
+}
+
+function git(root, ...args) {
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 30_000, env: { ...process.env, GIT_OPTIONAL_LOCKS: '0' } }).trim();
+}
+
+/** Whole or not at all: a server may be starting beside this one. */
+export function writeBuildInfo(root = repository, env = process.env) {
+  const folder = join(root, 'dist');
+  const file = join(folder, 'build.json');
+  const text = `${JSON.stringify(buildInfo(root, env))}\n`;
+  if (readIfThere(file) === text) return;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${file}.${process.pid}`, text);
+  renameSync(`${file}.${process.pid}`, file);
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeBuildInfo();

@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import validVersion from 'semver/functions/valid.js';
+import { buildInfo, writeBuildInfo } from './build-info.mjs';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-build-info-'));
+  mkdirSync(join(folder, 'cmd'));
+  writeFileSync(join(folder, 'package.json'), '{"version":"2.22.0"}');
+  writeFileSync(join(folder, 'cmd/main.ts'), '');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function git(...args: string[]): string {
+  return execFileSync('git', ['-c', 'user.name=x', '-c', 'user.email=x@example.com', ...args], { cwd: folder, encoding: 'utf8' }).trim();
+}
+
+function commit(): string {
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '--message', 'x');
+  return git('rev-parse', 'HEAD');
+}
+
+test('a commit is its own version, a changed one too, and another commit another', () => {
+  const first = commit();
+  expect(buildInfo(folder, {})).toEqual({ version: `2.22.0+${first.slice(0, 12)}`, commit: first });
+  writeFileSync(join(folder, 'README.md'), 'not built');
+  expect(buildInfo(folder, {}).version).not.toContain('dirty');
+  writeFileSync(join(folder, 'cmd/new.ts'), '');
+  const { version } = buildInfo(folder, {});
+  expect(version).toBe(`2.22.0+${first.slice(0, 12)}.dirty`);
+  expect(validVersion(version)).toBe('2.22.0');
+  git('add', '.');
+  git('commit', '--quiet', '--message', 'y');
+  expect(buildInfo(folder, {}).version).not.toBe(`2.22.0+${first.slice(0, 12)}`);
+});
+
+test('a tag of a version names the commit it is on, and no change of it', () => {
+  const tagged = commit();
+  git('tag', 'v2.22.1');
+  git('tag', 'nightly');
+  expect(buildInfo(folder, {})).toEqual({ version: '2.22.1', commit: tagged });
+  appendFileSync(join(folder, 'cmd/main.ts'), ' ');
+  expect(buildInfo(folder, {}).version).toBe(`2.22.0+${tagged.slice(0, 12)}.dirty`);
+});
+
+test('without a repository of its own it is the version alone', () => {
+  expect(buildInfo(folder, {})).toEqual({ version: '2.22.0', commit: '' });
+  // An unpacked tarball within somebody else's repository.
+  const inner = join(folder, 'vendor');
+  mkdirSync(inner);
+  writeFileSync(join(inner, 'package.json'), '{"version":"2.22.0"}');
+  commit();
+  expect(buildInfo(inner, {})).toEqual({ version: '2.22.0', commit: '' });
+});
+
+test('a build without .git is told', () => {
+  commit();
+  expect(buildInfo(folder, { BUILD_VERSION: '2.23.0', BUILD_COMMIT: 'abc' })).toEqual({ version: '2.23.0', commit: 'abc' });
+  expect(buildInfo(folder, { BUILD_VERSION: '2.23.0' })).toEqual({ version: '2.23.0', commit: '' });
+});
+
+test('the program says what was written beside it', async () => {
+  const own = commit();
+  writeBuildInfo(folder, {});
+  writeBuildInfo(folder, {});
+  expect(JSON.parse(readFileSync(join(folder, 'dist/build.json'), 'utf8'))).toEqual({ version: `2.22.0+${own.slice(0, 12)}`, commit: own });
+  // Where the compiler puts it.
+  mkdirSync(join(folder, 'dist/cmd/svc'), { recursive: true });
+  const source = readFileSync(fileURLToPath(new URL('../../cmd/svc/svc-version.ts', import.meta.url)), 'utf8');
+  writeFileSync(join(folder, 'dist/cmd/svc/svc-version.mts'), source);
+  const print = `const { svcBuild } = await import(${JSON.stringify(pathToFileURL(join(folder, 'dist/cmd/svc/svc-version.mts')).href)}); console.log(JSON.stringify(svcBuild()));`;
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const printed = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', print], { cwd: root, encoding: 'utf8' });
+  expect(JSON.parse(printed)).toEqual({ svcVersion: `2.22.0+${own.slice(0, 12)}`, gitCommit: own });
+});
