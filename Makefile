@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz attack matrix timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
+.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -33,6 +33,9 @@ attack: build ## attackers of every kind, directly and behind haproxy, and a use
 
 matrix: build ## who may do what: everybody, with every credential, on every route, against the contract (ARGS='--cells=100000', '--seed=7')
 	node --import tsx hack/matrix/main.ts $(ARGS)
+
+tenants: build ## one tenant attacks an API server in a control group of the chart's memory limit, another works on (ARGS='--seconds=60')
+	node --import tsx hack/tenants/main.ts $(ARGS)
 
 timing: build ## do times tell why a login or a signature was refused? (ARGS='--logins=1000')
 	node --import tsx hack/timing/main.ts $(ARGS)

@@ -3,8 +3,9 @@ import { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
 import type { WriteMonitor } from '#pkg/database/index';
-import type { ServerCertificate } from '#pkg/http/index';
+import type { ByteBudget, ServerCertificate } from '#pkg/http/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { newByteBudget } from './byte-budget.ts';
 import { drainTimes, type DrainTimes } from './drain-times.ts';
 import { showProcess } from './metrics/process-metrics.ts';
 import type { Options } from './options/option-table.ts';
@@ -27,17 +28,19 @@ export interface ListenParts {
   teardown: Teardown;
   certificate: ServerCertificate | undefined;
   metrics?: Registry;
+  /** Of the process; default: one of its own. */
+  byteBudget?: ByteBudget;
   /** Asked when it stops; those of the options by default. */
   drain?: () => DrainTimes;
 }
 
 /** Listens for the access management service: alive from now on, ready when `serve` was called. Throws OperatorError where a port is taken. */
-export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
+export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), byteBudget = newByteBudget(options), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
   showProcess(metrics, 'access-server');
   if (certificate !== undefined) showCertificate(metrics, certificate);
   const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
-  const server = new AccessServer({ ...at, ...svcBuild(), log, metrics, limits, proxies, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
+  const server = new AccessServer({ ...at, ...svcBuild(), log, metrics, limits, proxies, byteBudget, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
   const address = await explained(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });

@@ -10,6 +10,7 @@ import { NotReadyError } from '#pkg/http/index';
 import type { PluginHost } from '#pkg/plugin/index';
 import type { Store } from '#pkg/storage/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { newByteBudget } from './byte-budget.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
 import { PlatformMetrics } from './metrics/platform-metrics.ts';
 import { drainTimes, warnOfShortDelay } from './drain-times.ts';
@@ -63,7 +64,8 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     metrics.database.showPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
     metrics.database.showWrites(writes);
-    const server = new ApiServer({ ...svcBuild(), log, metrics: metrics.registry, http: apiHttpOptions(options) });
+    const byteBudget = newByteBudget(options);
+    const server = new ApiServer({ ...svcBuild(), log, metrics: metrics.registry, http: { ...apiHttpOptions(options), byteBudget } });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);
     // Alive from here on, ready only at the end: migrations may take their time.
@@ -75,7 +77,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const certificate = opened?.certificate;
     const tlsAddress = certificate === undefined ? undefined : await listenTls(server, { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate }, 'svc.server');
     if (certificate !== undefined) showCertificate(metrics.registry, certificate);
-    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown, certificate, drain: () => drain }) : undefined;
+    const accessServer = parts.accessServer ? await listenForAccess(options, { log, teardown, certificate, byteBudget, drain: () => drain }) : undefined;
     const keys = new KeyWorker();
     const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
     // After the registry, before the store: whatever waits for keys gets its failure.

@@ -25,6 +25,8 @@ export interface ApiProcessOptions {
   preload?: string;
   /** Where the server writes its processor profile when it ends. */
   profileFolder?: string;
+  /** File that takes the server into a control group before it starts. */
+  groupFile?: string;
 }
 
 /** The built server, as shipped, with default options but for those given, on a port and with a token of its own. */
@@ -40,7 +42,7 @@ export class ApiProcess {
   readonly startMs: number;
   readonly #child: ChildProcess;
 
-  static async start({ database, databaseName, command = 'apiserver', args = [], preload, profileFolder }: ApiProcessOptions): Promise<ApiProcess> {
+  static async start({ database, databaseName, command = 'apiserver', args = [], preload, profileFolder, groupFile }: ApiProcessOptions): Promise<ApiProcess> {
     const dataDir = await mkdtemp(join(database.folder, 'server-'));
     const port = await freePort();
     const log = openSync(join(dataDir, 'server.log'), 'w');
@@ -53,7 +55,9 @@ export class ApiProcess {
     const ofServer = [command, ...(command === 'serve' ? [`--svc.server.tls.port=${tlsPort}`, '--svc.access.tls.port=0'] : []), `--svc.server.port=${port}`, `--svc.access.port=${accessPort}`, `--svc.data.dir=${dataDir}`, `--svc.database.url=${database.url(databaseName)}`, ...args];
     const begin = performance.now();
     // No variable of the shell may change what is measured.
-    const child = spawn(process.execPath, [...ofNode, program, ...ofServer], { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });
+    const line = [process.execPath, ...ofNode, program, ...ofServer];
+    const [file, ...rest] = groupFile === undefined ? line : ['/bin/sh', '-c', 'echo $$ >"$0" && exec "$@"', groupFile, ...line];
+    const child = spawn(file!, rest, { cwd: dataDir, env: {}, stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'] });
     try {
       await untilReady(child, port, dataDir);
       const startMs = performance.now() - begin;
@@ -76,6 +80,10 @@ export class ApiProcess {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
   /** Of the preloaded module: to measure from now on, or what it measured. */
@@ -114,7 +122,7 @@ export class ApiProcess {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (!this.isRunning) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     const late = setTimeout(() => this.#child.kill('SIGKILL'), stopTimeoutMs);

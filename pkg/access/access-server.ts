@@ -11,6 +11,7 @@ import {
   HttpServer,
   InFlightLimits,
   NotReadyError,
+  showByteBudget,
   showConnections,
   withLogging,
   withMetrics,
@@ -18,6 +19,7 @@ import {
   withSecurityHeaders,
   withStrictTransport,
   withTimeout,
+  type ByteBudget,
   type EndpointGroup,
   type Handler,
   type HealthCheck,
@@ -56,6 +58,8 @@ export interface AccessServerOptions extends Pick<HttpServerOptions, 'limits'> {
   port: number;
   /** Requests under way at a time, and how long one more waits; probes are not held. Default: no limit. */
   maxInFlight?: Pick<MaxInFlight, 'total' | 'perUser' | 'maxWaitMs' | 'wrongCredentialsPerMinute' | 'senders'>;
+  /** What requests may take of the process's memory. Default: nothing is counted. */
+  byteBudget?: ByteBudget;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -90,13 +94,14 @@ export class AccessServer {
 
   constructor(options: AccessServerOptions) {
     this.#options = options;
-    const { svcVersion, gitCommit = '', log, metrics, limits, proxies } = options;
+    const { svcVersion, gitCommit = '', log, metrics, limits, proxies, byteBudget } = options;
     const starting: HealthCheck = { name: 'start', check: () => Promise.reject(new NotReadyError('the server is starting')) };
     const probes = healthEndpoints({ readyz: [starting], svcVersion, gitCommit, registry: metrics }).filter(({ isOpen }) => isOpen === true);
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }) });
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget } }) });
+    if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
     showConnections(metrics, () => this.#server.connections);
   }
 

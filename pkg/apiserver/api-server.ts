@@ -10,6 +10,7 @@ import {
   HttpServer,
   InFlightLimits,
   NotReadyError,
+  showByteBudget,
   showConnections,
   isOpenEndpoint,
   withAuthentication,
@@ -23,6 +24,7 @@ import {
   withStatus,
   withStrictTransport,
   withTimeout,
+  type ByteBudget,
   type CredentialReader,
   type EndpointGroup,
   type Exemption,
@@ -77,6 +79,8 @@ export interface ApiParts {
 }
 
 export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
+  /** What requests may take of the process's memory. Default: nothing is counted. */
+  byteBudget?: ByteBudget;
   host: string;
   /** 0 takes a free one. */
   port: number;
@@ -118,13 +122,15 @@ export class ApiServer {
     this.options = options;
     this.handler = startingHandler(options);
     showConnections(options.metrics, () => this.server.connections);
-    const { limits, proxies } = options.http;
+    const { limits, proxies, byteBudget } = options.http;
+    if (byteBudget !== undefined) showByteBudget(options.metrics, byteBudget);
     this.server = new HttpServer({
       handler: (context) => this.handler(context),
       log: options.log,
       isProbe: (path) => probes.has(path),
       ...(limits === undefined ? {} : { limits }),
       ...(proxies === undefined ? {} : { proxies }),
+      ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.observer?.refused(by), waited: (ms) => this.observer?.waited(ms) } } }),
     });
   }
 

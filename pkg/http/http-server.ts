@@ -12,7 +12,7 @@ import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
 import { hasBody } from './read-body.ts';
 import type { Handler } from './request-context.ts';
-import { ServerRequestContext } from './server-request-context.ts';
+import { ServerRequestContext, type ContextMemory } from './server-request-context.ts';
 import type { ServerCertificate } from './tls/server-certificate.ts';
 
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
@@ -35,6 +35,8 @@ export interface HttpServerOptions {
   proxies?: TrustedProxies;
   /** What a connection beyond the limit may still ask, by its path. Default: nothing. */
   isProbe?: (path: string) => boolean;
+  /** What requests may take of the process's memory. Default: nothing is counted. */
+  memory?: ContextMemory;
 }
 
 export interface ListenOptions {
@@ -80,6 +82,7 @@ export class HttpServer {
   private readonly servers: Server[] = [];
   private readonly isProbe: (path: string) => boolean;
   private readonly proxies: TrustedProxies;
+  private readonly memory: ContextMemory | undefined;
   private readonly admitted: ConnectionLimits;
   private readonly drain = new AbortController();
   /** From the first byte of a request until its handler has settled and its response is closed. */
@@ -97,12 +100,13 @@ export class HttpServer {
   private isParting = false;
   private closing: Promise<void> | undefined;
 
-  constructor({ handler, log, limits, proxies = new TrustedProxies([]), isProbe = () => false }: HttpServerOptions) {
+  constructor({ handler, log, limits, proxies = new TrustedProxies([]), isProbe = () => false, memory }: HttpServerOptions) {
     this.handler = handler;
     this.log = log;
     this.limits = { ...defaultLimits, ...limits };
     this.isProbe = isProbe;
     this.proxies = proxies;
+    this.memory = memory;
     this.admitted = new ConnectionLimits(this.limits, { proxies, isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false });
     setMaxListeners(0, this.drain.signal);
     this.options = {
@@ -319,7 +323,7 @@ export class HttpServer {
   private async serve({ request, response, pipeline, refusal }: { request: IncomingMessage; response: ServerResponse; pipeline: Pipeline; refusal: StatusError | undefined }): Promise<void> {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
-    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, proxies: this.proxies, refusal: refused });
+    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, proxies: this.proxies, refusal: refused, memory: this.memory });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;
@@ -339,6 +343,7 @@ export class HttpServer {
       request.socket.destroy();
     }
     running = false;
+    context.endParsing();
     if (!open) this.release(context);
   }
 
@@ -361,6 +366,7 @@ export class HttpServer {
   }
 
   private release(context: ServerRequestContext): void {
+    context.endBytes();
     this.inFlight.delete(context);
     if (this.inFlight.size === 0) for (const resolve of this.onIdle) resolve();
   }

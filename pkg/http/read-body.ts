@@ -1,4 +1,5 @@
 import { newBadRequest, newRequestEntityTooLarge, newUnsupportedMediaType, StatusError } from '#pkg/apimachinery/index';
+import { BodyBytes } from './memory/body-bytes.ts';
 import type { RequestContext, Sender } from './request-context.ts';
 
 export interface ReadBodyOptions {
@@ -13,7 +14,7 @@ export interface ReadBodyOptions {
  *
  * Throws StatusError 413 over the limit, at once where Content-Length tells, without reading the rest (the server closes the connection after the answer);
  * 415 for a compressed body: none of the clients sends one, and a small one may unpack to gigabytes; 408 where it does not arrive in time,
- * or too slowly; 429 where too many are on their way; the signal's reason where the client went away. To be called once a request.
+ * or too slowly; 429 where too many are on their way, and where there is no room in memory for a large one; the signal's reason where the client went away. To be called once a request.
  */
 export async function readBody(context: RequestContext, options: ReadBodyOptions = {}): Promise<Buffer> {
   const { limit = 3 * 1024 * 1024, timeoutMs = 30_000 } = options;
@@ -51,21 +52,29 @@ export function newBodyTimeout(timeoutMs: number): StatusError {
 function collect(context: RequestContext, { limit, timeoutMs, sender }: Required<ReadBodyOptions> & { sender: Sender | undefined }): Promise<Buffer> {
   const { request, signal } = context;
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
+    const body = new BodyBytes(context, limit);
+    let isSettled = false;
     const settle = (error: unknown): void => {
+      isSettled = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
       request.off('data', onData).off('end', onEnd).off('error', onError);
-      if (error === undefined) return resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size));
+      if (error === undefined) return resolve(body.whole());
       request.pause();
       reject(error);
     };
     const onData = (chunk: Buffer): void => {
-      size += chunk.length;
       sender?.received(chunk.length);
-      if (size > limit) return settle(tooLarge(limit));
-      chunks.push(chunk);
+      if (body.size + chunk.length > limit) return settle(tooLarge(limit));
+      const room = body.add(chunk);
+      if (room === undefined) return;
+      request.pause();
+      room.then(readOn, settle);
+    };
+    const readOn = (): void => {
+      if (isSettled) return;
+      timer.refresh();
+      request.resume();
     };
     const onEnd = (): void => settle(undefined);
     const onError = (): void => settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { StatusError } from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
+import type { RequestBytes } from './memory/request-bytes.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** One request on its way through the filters to its handler. */
@@ -30,6 +31,8 @@ export interface RequestContext {
   waitedMs: number;
   /** What limits requests under way, for who waits for a body; undefined where nothing does. */
   bodyTurn: BodyTurn | undefined;
+  /** Its part of the process's memory. */
+  readonly bytes: RequestBytes;
   /** Texts of the `Warning: 299` headers that the answer will carry. */
   readonly warnings: string[];
   /** Aborted when the client is gone, the request timed out, or the server's drain is over. */

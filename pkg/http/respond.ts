@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { acceptsGzip } from './accept.ts';
+import { uncountedBytes } from './memory/byte-budget.ts';
 import type { RequestContext } from './request-context.ts';
 import { warningHeaders } from './warning-header.ts';
 
@@ -40,8 +41,13 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', size);
   }
-  // Node writes head and text as one, and would encode the bytes of a warning once more.
-  if (context.warnings.length > 0 && typeof payload === 'string') payload = Buffer.from(payload);
+  // Node writes head and text as one, and would encode the bytes of a warning once more; for a text it takes three bytes a character until it is sent.
+  if (typeof payload === 'string' && (size > uncountedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
+  if (size > uncountedBytes) {
+    context.bytes.note(size);
+    // What it was made of is needed no more.
+    context.bytes.lower(size);
+  }
   beginAnswer(context, status, headers);
   if (bodiless || request.method === 'HEAD') response.end();
   else response.end(payload);

@@ -30,6 +30,8 @@ export async function sendStream(context: RequestContext, status: number, chunks
     const second = first.done === true ? first : await pieces.next();
     if (second.done === true) return await send(context, status, contentType, first.done === true ? '' : first.value, headers);
     if (isAnswered(response)) return;
+    // The pieces that wait for each other, as they come, joined, compressed and on their way.
+    context.bytes.note(4 * gzipThresholdBytes);
     const zipped = acceptsGzip(request.headers['accept-encoding']);
     response.setHeader('Content-Type', contentType);
     response.appendHeader('Vary', 'Accept-Encoding');

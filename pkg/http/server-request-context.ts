@@ -5,12 +5,29 @@ import { isStatusError, newBadRequest, type StatusError } from '#pkg/apimachiner
 import { anonymousUser, type UserInfo } from '#pkg/identity/index';
 import type { TrustedProxies } from './client-address.ts';
 import { checkRequest, type RequestLimits } from './check-request.ts';
+import type { ByteBudget } from './memory/byte-budget.ts';
+import { CountedRequestBytes, uncounted, type BytesObserver, type RequestBytes } from './memory/request-bytes.ts';
 import { originForm } from './origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
 import type { BodyTurn, RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 import { traceIdOf } from './trace-parent.ts';
 import { parseQuery } from './url-encoded.ts';
+
+/** The budget that a request shares with others, and who hears what it does. */
+export interface ContextMemory {
+  budget: ByteBudget;
+  observer?: BytesObserver;
+}
+
+interface ContextOptions {
+  log: Logger;
+  draining: AbortSignal;
+  limits: RequestLimits;
+  proxies: TrustedProxies;
+  refusal?: StatusError | undefined;
+  memory?: ContextMemory | undefined;
+}
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -36,11 +53,14 @@ export class ServerRequestContext implements RequestContext {
   private requestLog: Logger | undefined;
   private controller: AbortController | undefined;
   private abortReason: Error | undefined;
+  private readonly memory: ContextMemory | undefined;
+  private counted: CountedRequestBytes | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: { log: Logger; draining: AbortSignal; limits: RequestLimits; proxies: TrustedProxies; refusal?: StatusError | undefined }) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: ContextOptions) {
     this.request = request;
     this.response = response;
     this.serverLog = options.log;
+    this.memory = options.memory;
     this.proxies = options.proxies;
     this.draining = options.draining;
     const sentId = request.headers['x-request-id'];
@@ -76,6 +96,21 @@ export class ServerRequestContext implements RequestContext {
   get log(): Logger {
     this.requestLog ??= this.serverLog.child(logNamesOf(this));
     return this.requestLog;
+  }
+
+  get bytes(): RequestBytes {
+    if (this.memory === undefined) return uncounted;
+    return (this.counted ??= new CountedRequestBytes(this.memory.budget, this, this.memory.observer));
+  }
+
+  /** The handler is done. */
+  endParsing(): void {
+    this.counted?.endParsing();
+  }
+
+  /** The answer is sent, or cannot be, and the handler is done. */
+  endBytes(): void {
+    this.counted?.end();
   }
 
   get signal(): AbortSignal {

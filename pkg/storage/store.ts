@@ -42,6 +42,14 @@ export interface WriteOptions {
   signal?: AbortSignal;
 }
 
+/** The part of the process's memory that a read may take, for whoever asks. Bytes of bodies as they are stored; the most at a time, not a sum. */
+export interface ReadRoom {
+  /** Resolves when there is room; what it rejects with is thrown by the read. */
+  admit(bytes: number): Promise<void>;
+  /** Says what is there now. */
+  settle(bytes: number): void;
+}
+
 /** Names one request of one user, so that its repetition has the first one's outcome. */
 export interface IdempotencyClaim {
   user: string;
@@ -67,6 +75,8 @@ export interface ListQuery {
   sort: Sort;
   /** Who asks: one alone never has all the places for long lists. */
   owner?: string;
+  /** Asked before much is read. Default: there is always room. */
+  room?: ReadRoom;
   signal?: AbortSignal;
 }
 
@@ -164,7 +174,7 @@ export interface Store {
   /** Of every declared index; empty for a model without. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
-  get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined>;
+  get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined>;
   write(write: Write, options?: WriteOptions): Promise<StoredObject>;
   /** Remembers a claim whose request changed nothing, with the object it found. StorageError ClaimTaken. */
   remember(claim: IdempotencyClaim, object: StoredObject): Promise<void>;

@@ -1,7 +1,7 @@
-import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import { registerReading } from '#pkg/http/index';
+import { memoryLimit } from '../memory-limit.ts';
 import { svcVersion } from '../svc-version.ts';
 
 /** What a process, or a listener of `svc serve`, is there for. */
@@ -14,10 +14,4 @@ export function showProcess(registry: Registry, component: Component): void {
   registerReading({ registry, type: 'gauge', name: 'svc_build_info', help: 'Always 1; which version this is, and what it is there for.', read: () => [{ labels: { version: svcVersion(), component }, value: 1 }] });
   gauge('svc_memory_limit_bytes', 'Memory this process may take before the system ends it: of its container, or of the machine.', memoryLimit);
   gauge('svc_heap_limit_bytes', "The largest heap Node's own limit allows.", () => getHeapStatistics().heap_size_limit);
-}
-
-/** A control group without a limit tells none, or one that no machine has. */
-function memoryLimit(): number {
-  const ofGroup = process.constrainedMemory();
-  return ofGroup > 0 ? Math.min(ofGroup, totalmem()) : totalmem();
 }

@@ -72,6 +72,7 @@ export class AccessRequest {
    */
   async fields(): Promise<JsonObject> {
     const bytes = await this.body();
+    await this.context.bytes.parse(bytes.length);
     const type = this.header('content-type');
     const essence = type.split(';', 1)[0]!.trim().toLowerCase();
     if (bytes.length === 0) return {};

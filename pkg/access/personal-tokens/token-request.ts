@@ -57,9 +57,10 @@ export async function checkDeleteOptions(context: RequestContext): Promise<void>
   for (const name of ['dryRun', 'preconditions']) if (Object.hasOwn(value, name) && value[name] !== null) throw newBadRequest(`${name} is not supported here`);
 }
 
-async function decodeBody({ request }: RequestContext, bytes: Buffer): Promise<DecodeResult> {
+async function decodeBody({ request, bytes: memory }: RequestContext, bytes: Buffer): Promise<DecodeResult> {
   const { type } = parseContentType(request.headers['content-type'], bodyTypes);
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
+  await memory.parse(bytes.length);
   return type === 'application/json' ? decodeJson(bytes) : decodeYamlInTurns(bytes);
 }
 

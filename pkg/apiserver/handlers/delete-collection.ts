@@ -6,6 +6,7 @@ import { refuseIdempotencyKey } from './idempotency.ts';
 import { listEnvelope, listPieces } from './list-envelope.ts';
 import { parseSelector } from './list-options.ts';
 import { newInvalidParameter } from './query-parameter.ts';
+import { readRoom } from './read-room.ts';
 import { readObjectBody } from './request-body.ts';
 import type { ResourceRequest } from './resource-request.ts';
 import { writeContext } from './write-context.ts';
@@ -29,7 +30,7 @@ export async function deleteCollection(request: ResourceRequest): Promise<void> 
   const selector = parseSelector(context.query, served);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, await readObjectBody(request));
   if (Object.keys(preconditions).length > 0) throw newBadRequest('DeleteOptions: preconditions are not supported on a collection');
-  const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], signal: context.signal, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) };
+  const list = { ...(namespace === undefined ? {} : { namespace }), selector, sort: [], room: readRoom(context), signal: context.signal, ...(propagationPolicy === undefined ? {} : { propagationPolicy }) };
   const { revision, objects } = await served.storage.deleteCollection(list, writeContext(context, write));
   const pieces = listPieces(listEnvelope(served, format), { resourceVersion: String(revision) }, objects);
   await sendStream(context, 200, pieces, { contentType: format.type });

@@ -3,6 +3,7 @@ import { objectFormat } from './answer-format.ts';
 import { answerObject, entityTagOf } from './answer-object.ts';
 import { textParameter } from './query-parameter.ts';
 import { keyOf, type ResourceRequest } from './resource-request.ts';
+import { readRoom } from './read-room.ts';
 import { checkRevision, currentRevision, parseResourceVersion } from './resource-version.ts';
 
 /** GET of one object. `resourceVersion=N` asks for a state not older than N, which the newest is, unless N is in the future. `show` makes of the object's text what is answered. */
@@ -10,7 +11,7 @@ export async function get(request: ResourceRequest, show = (text: string): strin
   const { context, served } = request;
   const format = objectFormat(context);
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
-  const object = await served.storage.get(keyOf(request));
+  const object = await served.storage.get(keyOf(request), readRoom(context));
   if (at > object.revision) checkRevision({ at, exact: false }, await currentRevision(served.storage, context.signal));
   if (isNotModified(context.request.headers['if-none-match'], String(object.revision))) {
     await send(context, 304, format.type, '', { Vary: 'Accept', ETag: entityTagOf(object) });

@@ -5,6 +5,7 @@ import { listFormat } from './answer-format.ts';
 import { encodeContinueToken, newExpiredToken } from './continue-token.ts';
 import { listEnvelope, listPieces, pageFields, wholePageFields, type ListMetadata, type PageFields } from './list-envelope.ts';
 import { parseListOptions, type ListExtent, type ListOptions } from './list-options.ts';
+import { readRoom } from './read-room.ts';
 import type { ResourceRequest } from './resource-request.ts';
 import { checkRevision } from './resource-version.ts';
 
@@ -33,7 +34,7 @@ export async function list(request: ResourceRequest): Promise<void> {
 
 async function answerOf(request: ResourceRequest, { selector, sort, extent }: ListOptions): Promise<ListAnswer> {
   const { served: { storage }, namespace, context } = request;
-  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector, sort, owner: context.user.name, signal: context.signal };
+  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector, sort, owner: context.user.name, room: readRoom(context), signal: context.signal };
   if (extent.type === 'all') return { found: await storage.stream({ ...query, order: 'sort' }), metadata: {}, fields: wholePageFields };
   if (extent.type === 'chunk') return chunk(request, query, extent);
   const { page, size, exactTotal } = extent;

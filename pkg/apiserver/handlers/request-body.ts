@@ -1,5 +1,5 @@
 import { decodeJson, decodeYamlInTurns, EventLoopTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
-import { parseContentType, readBody } from '#pkg/http/index';
+import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { ResourceRequest } from './resource-request.ts';
 
@@ -9,6 +9,8 @@ const objectTypes = ['application/json', 'application/yaml', 'text/yaml'] as con
 export interface RawBody {
   bytes: Buffer;
   isYaml: boolean;
+  /** Of the request: nothing large is parsed before there is room for it. */
+  memory: Pick<RequestBytes, 'parse'>;
 }
 
 /** Reads the body that an object, or the options of a DELETE, come in. @throws StatusError 400, 408, 413, 415 */
@@ -20,12 +22,13 @@ export function readObjectBody(request: ResourceRequest): Promise<RawBody> {
 export async function readTypedBody({ context, options }: ResourceRequest, accepted: readonly [string, ...string[]]): Promise<RawBody & { type: string }> {
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
   const bytes = await readBody(context, { limit: options.bodyLimit, timeoutMs: options.bodyTimeoutMs });
-  return { bytes, type, isYaml: type.endsWith('/yaml') };
+  return { bytes, type, isYaml: type.endsWith('/yaml'), memory: context.bytes };
 }
 
 /** @throws StatusError 400 for an empty body and for one that is not JSON or YAML; the signal's, or 504, once nobody waits for it */
-export async function decode({ bytes, isYaml }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
+export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
+  await memory.parse(bytes.length);
   // Many bodies may have come at once.
   const turns = new EventLoopTurns({ signal });
   if (turns.due) await turns.next();

@@ -115,6 +115,7 @@ const schema: JsonSchema = {
       type: 'object',
       properties: {
         title: { type: 'string', maxLength: 100 },
+        text: { type: 'string' },
         tags: { type: 'array', items: { type: 'string' } },
         replicas: { type: 'integer' },
       },

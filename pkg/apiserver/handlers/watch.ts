@@ -2,6 +2,7 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import type { ListRequest } from '../registry/served-resource.ts';
 import { parseSelector } from './list-options.ts';
 import { checkRevision, currentRevision } from './resource-version.ts';
+import { readRoom } from './read-room.ts';
 import { kindOf, type ResourceRequest } from './resource-request.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
@@ -15,7 +16,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
   const format = watchFormat(headers.accept);
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
   const parameters = parseWatchParameters(context.query, options.watch, typeof lastEventId === 'string' ? lastEventId : undefined);
-  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], owner: context.user.name, signal: context.signal };
+  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], owner: context.user.name, room: readRoom(context), signal: context.signal };
   const { bookmarks, durationMs } = parameters;
   const connection = new WatchConnection({ context, kind: kindOf(served), format, bookmarks, durationMs, options: options.watch, observer: options.watchObserver });
   const { recheck } = request;
@@ -71,6 +72,7 @@ async function begin({ served: { storage }, context }: ResourceRequest, { query,
     }
   } finally {
     await present.close();
+    context.bytes.lower(0);
   }
   // In an event stream the bookmark moves the id to the snapshot: that of the last object may be too old to resume from.
   if (marksInitialEnd || byRevision) connection.bookmark(present.revision, { endsInitialEvents: marksInitialEnd });

@@ -2,6 +2,7 @@ import { fenceHeader, newBadRequest, parseFence, type Fence } from '#pkg/apimach
 import type { RequestContext } from '#pkg/http/index';
 import type { IdempotencyClaim } from '#pkg/storage/index';
 import type { WriteContext } from '../registry/served-resource.ts';
+import { copiesOfWrite, readRoom } from './read-room.ts';
 import type { WriteOptions } from './write-options.ts';
 
 /** What a write needs to know of its request. @throws StatusError 400 for a fence that is none. */
@@ -17,6 +18,7 @@ export function writeContext(context: RequestContext, { dryRun, fieldValidation 
     ...(fence === undefined ? {} : { fence }),
     warn: (text) => context.warnings.push(text),
     signal: context.signal,
+    memory: { room: readRoom(context, copiesOfWrite), parse: (bytes, options) => context.bytes.parse(bytes, { extra: true, ...options }) },
   };
 }
 

@@ -29,7 +29,7 @@ describe('write options', () => {
 
 function parse(query: string, body: unknown): Promise<DeleteOptions> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return parseDeleteOptions(new URLSearchParams(query), { bytes, isYaml: false });
+  return parseDeleteOptions(new URLSearchParams(query), { bytes, isYaml: false, memory: { parse: () => Promise.resolve(() => {}) } });
 }
 
 describe('delete options', () => {

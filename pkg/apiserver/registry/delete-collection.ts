@@ -42,13 +42,23 @@ async function* deleteTurns(context: ModelContext, { list, write, first, began }
   let chunk = first;
   let wanted = chunk.items;
   for (;;) {
-    yield await deleteObjects(context, wanted, write, options);
+    yield await deleteTurn(context, wanted, write, options);
     const { next } = chunk;
     if (next === undefined) return;
     chunk = await readTurn(context, list, next);
     // History has been cut: of what is there now, only what was there at the beginning is meant.
     const isLater = chunk.revision !== first.revision;
     wanted = isLater ? chunk.items.filter(({ body }) => (metadataOf(body).creationTimestamp ?? '') <= began) : chunk.items;
+  }
+}
+
+/** Together they are no larger than a chunk may be, so they are parsed as one. */
+async function deleteTurn(context: ModelContext, objects: readonly StoredObject[], write: WriteContext, options: DeletionOptions): Promise<StoredObject[]> {
+  const end = await write.memory?.parse(objects.reduce((sum, { body }) => sum + body.length, 0), { isPatient: true });
+  try {
+    return await deleteObjects(context, objects, write, options);
+  } finally {
+    end?.();
   }
 }
 

@@ -28,10 +28,22 @@ export async function deleteObject(context: ModelContext, request: DeleteRequest
   }
 }
 
-async function deleteOnce(context: ModelContext, { key, preconditions, propagationPolicy, isMeant = () => true }: DeleteRequest, write: WriteContext): Promise<StoredDeletion> {
-  const { store, resource, codec, strategy } = context;
-  const from = await store.get(resource, key);
+async function deleteOnce(context: ModelContext, request: DeleteRequest, write: WriteContext): Promise<StoredDeletion> {
+  const { key } = request;
+  const { store, resource } = context;
+  const from = await store.get(resource, key, write.memory?.room);
   if (from === undefined) throw newNotFound(resource, key.name);
+  const end = await write.memory?.parse(from.body.length);
+  try {
+    return await deleteFrom(context, from, request, write);
+  } finally {
+    end?.();
+  }
+}
+
+async function deleteFrom(context: ModelContext, from: StoredObject, request: DeleteRequest, write: WriteContext): Promise<StoredDeletion> {
+  const { key, preconditions, propagationPolicy, isMeant = () => true } = request;
+  const { store, resource, codec, strategy } = context;
   const object = codec.toStored(codec.decode(from));
   if (!isMeant(object, from)) throw newNotFound(resource, key.name);
   checkPreconditions(context, preconditions, object.metadata);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { newNotFound, type JsonObject, type ObjectKey } from '#pkg/apimachinery/index';
-import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
 import { claimedWrite, recallWrite } from './claimed-write.ts';
 import { createObject } from './create-object.ts';
 import { deleteCollection, type CollectionRequest } from './delete-collection.ts';
@@ -25,9 +25,9 @@ export class ModelStorage implements ResourceStorage {
     this.context = context;
   }
 
-  async get(key: ObjectKey): Promise<Representation> {
+  async get(key: ObjectKey, room?: ReadRoom): Promise<Representation> {
     const { store, resource } = this.context;
-    const stored = await this.translated(() => store.get(resource, key), key);
+    const stored = await this.translated(() => store.get(resource, key, room), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
     return this.represent(stored);
   }

@@ -1,6 +1,6 @@
 import type { ApiObject, Fence, GroupResource, JsonObject, Model, ModelVersion, ObjectKey, Selector, Sort, IndexDefinition } from '#pkg/apimachinery/index';
 import type { UserInfo } from '#pkg/identity/index';
-import type { ChunkPosition, IdempotencyClaim, StoredObject } from '#pkg/storage/index';
+import type { ChunkPosition, IdempotencyClaim, ReadRoom, StoredObject } from '#pkg/storage/index';
 
 /** An object as a client of one version reads it: `text` is its JSON, resourceVersion included. */
 export interface Representation extends ObjectKey {
@@ -24,6 +24,15 @@ export interface WriteContext {
   /** Collects what the answer's Warning headers will say. */
   warn(text: string): void;
   signal: AbortSignal;
+  /** Of the request, where one is answered: what the write takes of the process's memory. */
+  memory?: WriteMemory;
+}
+
+export interface WriteMemory {
+  /** For the object as it is stored. */
+  room: ReadRoom;
+  /** Resolves when an object of so many bytes may be parsed and made anew, with what ends that. `isPatient`: the request has begun to change things, and is not to be refused any more. */
+  parse(bytes: number, options?: { isPatient?: boolean }): Promise<() => void>;
 }
 
 /** What must hold of the stored object, else 409; `ifMatch` else 412. */
@@ -62,12 +71,14 @@ export interface ListRequest {
   sort: Sort;
   /** The user's name: one user alone never has all the places for long lists. */
   owner?: string;
+  /** Asked before much is read. */
+  room?: ReadRoom;
   signal: AbortSignal;
 }
 
 /** REST semantics of one version of one model. Every failure is a StatusError. */
 export interface ResourceStorage {
-  get(key: ObjectKey): Promise<Representation>;
+  get(key: ObjectKey, room?: ReadRoom): Promise<Representation>;
   /** `object` is the decoded body: its apiVersion, kind and namespace agree with the URL already. */
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;

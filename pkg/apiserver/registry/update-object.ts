@@ -31,10 +31,22 @@ export async function updateObject(context: ModelContext, request: UpdateRequest
 }
 
 async function updateOnce(context: ModelContext, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
+  const { key } = request;
+  const { store, resource } = context;
+  const from = await store.get(resource, key, write.memory?.room);
+  if (from === undefined) throw newNotFound(resource, key.name);
+  const end = await write.memory?.parse(from.body.length);
+  try {
+    return await updateFrom(context, from, request, write);
+  } finally {
+    // Before another attempt has to wait for others, who may wait for what this one has.
+    end?.();
+  }
+}
+
+async function updateFrom(context: ModelContext, from: StoredObject, request: UpdateRequest, write: WriteContext): Promise<StoredObject> {
   const { key, subresource, preconditions } = request;
   const { store, resource, codec, strategy } = context;
-  const from = await store.get(resource, key);
-  if (from === undefined) throw newNotFound(resource, key.name);
   // What is read and made here is this attempt's own; `from` tells at the end whether it is still the present state.
   const turns = new EventLoopTurns({ signal: write.signal });
   if (turns.due) await turns.next();

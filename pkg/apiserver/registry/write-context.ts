@@ -9,9 +9,10 @@ export function systemWrite(signal: AbortSignal): WriteContext {
 }
 
 export function withWarn(write: WriteContext, warn: (text: string) => void): WriteContext {
-  return { ...withoutClaim(write), warn, ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }) };
+  return { ...withoutClaim(write), warn, ...(write.memory === undefined ? {} : { memory: write.memory }), ...(write.idempotency === undefined ? {} : { idempotency: write.idempotency }) };
 }
 
+/** For a write within the request's own: without its claim, and within the memory it has. */
 export function withoutClaim(write: WriteContext): WriteContext {
   const { user, dryRun, fieldValidation, findings, signal, requestId, fence } = write;
   return {

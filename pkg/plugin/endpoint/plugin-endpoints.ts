@@ -3,6 +3,7 @@ import { newBadRequest, newUnknownPath, StatusError, untilAborted, type Reader, 
 import { pluginType, type Plugin, type PluginEndpoint } from '#pkg/apis/index';
 import { contextOf, type EndpointGroup, type ReadBodyOptions, type RequestContext } from '#pkg/http/index';
 import { Informer, type Log } from '#pkg/runtime/index';
+import { AnswerSizes } from './answer-sizes.ts';
 import { documentMounted, type MountedDocument } from './document-mounted.ts';
 import type { EndpointCall, EndpointHost, EndpointResult } from './endpoint-call.ts';
 import { EndpointTable, type EndpointPlace, type FoundPlace, type MountedEndpoint } from './endpoint-tree.ts';
@@ -33,6 +34,7 @@ export interface PluginEndpointsOptions {
 export class PluginEndpoints {
   readonly #options: PluginEndpointsOptions;
   readonly #informer: Informer<Plugin>;
+  readonly #sizes = new AnswerSizes();
   /** What is mounted of each plugin, as text: most changes of a status leave it alone. */
   readonly #mounted = new Map<string, string>();
   #groups = new Map<string, EndpointGroup>();
@@ -135,12 +137,16 @@ export class PluginEndpoints {
     const status = this.#informer.indexer.get({ namespace: '', name: mounted.plugin })?.status;
     if (status?.phase !== 'Started' && status?.phase !== 'Stopping') throw newUnavailable();
     const call = await readCall(context, mounted, params, this.#options.body ?? {});
+    await context.bytes.admit(this.#sizes.expected(call));
     let result: EndpointResult;
     try {
       result = await untilAborted(this.#call(call, context.signal), context.signal);
     } catch (error) {
       throw context.signal.aborted ? error : publicFailure(error);
     }
+    const size = this.#sizes.learn(call, result);
+    context.bytes.note(size);
+    context.bytes.lower(size);
     await sendResult(context, result);
   }
 

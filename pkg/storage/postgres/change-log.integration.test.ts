@@ -9,6 +9,7 @@ import type { Change } from '../change.ts';
 import type { StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
 import { ChangeLog } from './change-log.ts';
+import { LargeReads } from './large-reads.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { MatchBounds } from './match-bounds.ts';
 import { ObjectCounter } from './object-counter.ts';
@@ -83,7 +84,7 @@ test('a chunk is one snapshot, whatever is written or compacted between its two 
   const table = await new TableCatalog(database.pool).get(resourceOf(model));
   const counter = new ObjectCounter(database.pool, store.changes);
   const bounds = new MatchBounds(store.changes);
-  const reader = (pool: Pool): ChunkReader => new ChunkReader({ pool, counter, bounds });
+  const reader = (pool: Pool): ChunkReader => new ChunkReader({ pool, counter, bounds, large: new LargeReads(1) });
   const first = await reader(database.pool).read(table, { ...nothing, limit: 3 });
   await update(stored[3]!, { changed: 'before' });
 

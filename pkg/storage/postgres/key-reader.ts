@@ -1,17 +1,23 @@
 import type { Pool } from 'pg';
 import type { ObjectKey } from '#pkg/apimachinery/index';
-import type { StoredObject } from '../store.ts';
+import type { ReadRoom, StoredObject } from '../store.ts';
 import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from './database-failure.ts';
-import { storedObject, type ObjectRow } from './list-query.ts';
+import type { LargeReads } from './large-reads.ts';
+import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { tableName, type Table } from './table.ts';
 
 /** Keys asked for in one statement. */
 const maxGroup = 256;
+/** Bodies up to this size come with their row; a larger one comes alone, when there is room for it. */
+const inlineBytes = 64 * 1024;
+const inlineBody = `CASE WHEN octet_length(m.body) <= ${inlineBytes} THEN m.body END AS body`;
+
+type KeyedRow = BriefRow & { keys?: string };
 
 interface PendingRead {
   key: ObjectKey;
-  done(object: StoredObject | undefined): void;
+  done(row: KeyedRow | undefined): void;
   failed(error: unknown): void;
 }
 
@@ -21,13 +27,21 @@ interface PendingRead {
  */
 export class KeyReader {
   readonly #pool: Pool;
+  readonly #largeReads: LargeReads;
   readonly #waiting = new Map<string, PendingRead[]>();
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, large: LargeReads) {
     this.#pool = pool;
+    this.#largeReads = large;
   }
 
-  get(table: Table, key: ObjectKey): Promise<StoredObject | undefined> {
+  async get(table: Table, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
+    const row = await this.#brief(table, key);
+    if (row === undefined) return undefined;
+    return hasBody(row) ? storedWithKeys(row) : this.#large(table, key, room);
+  }
+
+  #brief(table: Table, key: ObjectKey): Promise<KeyedRow | undefined> {
     return new Promise((done, failed) => {
       const read = { key, done, failed };
       const statement = statementOf(table);
@@ -56,7 +70,7 @@ export class KeyReader {
   /** One key that PostgreSQL cannot take does not fail the others. */
   async #sendSeveral(table: Table, reads: readonly PendingRead[]): Promise<void> {
     try {
-      for (const [i, object] of (await this.#several(table, reads)).entries()) reads[i]!.done(object);
+      for (const [i, row] of (await this.#several(table, reads)).entries()) reads[i]!.done(row);
     } catch (error) {
       if (classifyFailure(error) !== 'split') throw error;
       await Promise.all(reads.map((read) => this.#sendAlone(table, read)));
@@ -71,26 +85,38 @@ export class KeyReader {
     }
   }
 
-  async #one(table: Table, { namespace, name }: ObjectKey): Promise<StoredObject | undefined> {
-    const { rows } = await this.#pool.query<ObjectRow>({
+  async #one(table: Table, { namespace, name }: ObjectKey): Promise<KeyedRow | undefined> {
+    const { rows } = await this.#pool.query<KeyedRow>({
       name: `get-${statementOf(table)}`,
-      text: `SELECT namespace, name, rev, fingerprint, body${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
+      text: `SELECT namespace, name, rev, fingerprint, ${inlineBody}${keysOf(table)} FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`,
       values: [namespace, name],
     });
+    return rows[0];
+  }
+
+  /** It may change meanwhile: what is answered is all of one moment, and no older than the question. */
+  async #large(table: Table, { namespace, name }: ObjectKey, room: ReadRoom | undefined): Promise<StoredObject | undefined> {
+    const from = `FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`;
+    const values = [namespace, name];
+    if (room !== undefined) {
+      const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
+      await room.admit(rows[0]?.size ?? 0);
+    }
+    const { rows } = await this.#largeReads.run(() => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);
   }
 
-  async #several(table: Table, reads: readonly PendingRead[]): Promise<(StoredObject | undefined)[]> {
-    const { rows } = await this.#pool.query<ObjectRow & { position: number }>({
+  async #several(table: Table, reads: readonly PendingRead[]): Promise<(KeyedRow | undefined)[]> {
+    const { rows } = await this.#pool.query<KeyedRow & { position: number }>({
       name: `gets-${statementOf(table)}`,
       text:
-        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, m.body${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
+        `SELECT k.position::int AS position, m.namespace, m.name, m.rev, m.fingerprint, ${inlineBody}${keysOf(table)} FROM unnest($1::text[], $2::text[]) ` +
         `WITH ORDINALITY AS k(namespace, name, position) JOIN ${tableName(table)} m ON m.namespace = k.namespace AND m.name = k.name`,
       values: [reads.map(({ key }) => key.namespace), reads.map(({ key }) => key.name)],
     });
-    const objects: (StoredObject | undefined)[] = reads.map(() => undefined);
-    for (const row of rows) objects[row.position - 1] = storedWithKeys(row);
-    return objects;
+    const found: (KeyedRow | undefined)[] = reads.map(() => undefined);
+    for (const row of rows) found[row.position - 1] = row;
+    return found;
   }
 }
 

@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../testenv/test-databa
 import { decodeBody } from '../body.ts';
 import type { ChunkPosition, ChunkQuery, ObjectStream, StoredObject } from '../store.ts';
 import { createOf, resourceOf, sampleModel, sampleObject, widgetIndexes } from '../storetest/sample-model.ts';
+import { LargeReads } from './large-reads.ts';
 import { PageReader } from './list-page.ts';
 import { MatchBounds } from './match-bounds.ts';
 import { ObjectCounter } from './object-counter.ts';
@@ -97,7 +98,7 @@ describe('lists of large objects', () => {
     const snapshots = database.newPool({ max: 1 });
     const bounds = new MatchBounds(store.changes);
     const counter = new ObjectCounter(broken, store.changes);
-    const pages = new PageReader({ pool: database.pool, counter, bounds, snapshots: new Snapshots(snapshots) });
+    const pages = new PageReader({ pool: database.pool, counter, bounds, snapshots: new Snapshots(snapshots), large: new LargeReads(1) });
     await expect(pages.read(await new TableCatalog(database.pool).get(resource), { ...nothing, ...pageOfAll })).rejects.toThrow();
     expect([snapshots.totalCount, snapshots.idleCount]).toEqual([1, 1]);
     counter.close();

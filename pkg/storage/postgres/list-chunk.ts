@@ -2,11 +2,13 @@ import type { Pool, PoolClient } from 'pg';
 import { compareBySort, KeyNotComputed, type ObjectKey } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ChunkPosition, ChunkQuery, ObjectChunk } from '../store.ts';
-import { boundedObjects, compileList, orderAliases, selects, sparseLimit, topmostKeys, type CompiledList } from './list-query.ts';
+import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type PageBound } from './list-query.ts';
+import type { LargeReads } from './large-reads.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { keyColumns, placedOld, placedRow, positionKeys, readsComputed, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
+import { PageRoom } from './page-room.ts';
 import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
@@ -27,7 +29,7 @@ interface ChangedHeader extends ChangedRow {
 /** Objects changed since a snapshot that a chunk looks at: past that, a list is better begun anew. */
 const maxChanged = 20_000;
 /** Bodies of a chunk, and of what changed since its snapshot. */
-const chunkBytes = 8 * 1024 * 1024;
+const chunkBytes = 4 * 1024 * 1024;
 const changedBytes = 4 * 1024 * 1024;
 
 /** Rows of the table, and the newest revision in the same snapshot. */
@@ -55,8 +57,10 @@ export class ChunkReader {
   readonly #pool: Pool;
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
+  readonly #room: PageRoom;
 
-  constructor({ pool, counter, bounds }: { pool: Pool; counter: ObjectCounter; bounds: MatchBounds }) {
+  constructor({ pool, counter, bounds, large }: { pool: Pool; counter: ObjectCounter; bounds: MatchBounds; large: LargeReads }) {
+    this.#room = new PageRoom(chunkBytes, large);
     this.#pool = pool;
     this.#counter = counter;
     this.#bounds = bounds;
@@ -122,11 +126,16 @@ export class ChunkReader {
     const take = query.limit + 1;
     const keys = way === 'ordered' ? orderedKeys(list, { where, take, branches }) : { gathered: gatheredKeys, topmost: topmostKeys }[way](list, { where, skip: 0, take });
     const matched = way === 'gathered' ? '(SELECT count(*) FROM gathered)' : '0';
-    const { rows } = await runner.query<ChunkRow>(
+    const read = (bound: PageBound): Promise<{ rows: ChunkRow[] }> => runner.query<ChunkRow>(
       `WITH ${keys} SELECT h.*, r.* FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, compacted, ${matched} AS matched, (SELECT count(*) FROM keys) AS found FROM platform.meta) h ` +
-        `LEFT JOIN (${boundedObjects(list, chunkBytes, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
+        `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
       list.parameters.values,
     );
+    const { rows } = await this.#room.read(table, { limit: query.limit, room: query.room, holdsConnection: runner !== this.#pool }, {
+      read,
+      isCut: (found) => isChunkCut(found.rows, query),
+      itemsOf: (found) => found.rows.filter((row) => row.rev !== null).map(storedObject),
+    });
     const header = rows[0]!;
     const oldest = Math.max(Number(header.compacted), table.replaces);
     // One from beyond the newest is of a history that was lost.
@@ -160,6 +169,11 @@ export class ChunkReader {
     const last = rows.at(-1)!;
     return { items: await this.#old(rows, query, upTo), upTo: isCut ? { namespace: last.namespace, name: last.name, keys: [] } : upTo };
   }
+}
+
+/** Are not all objects of the chunk among the rows? */
+function isChunkCut(rows: readonly ChunkRow[], { limit }: ChunkQuery): boolean {
+  return rows.filter((row) => row.rev !== null).length < Math.min(Number(rows[0]!.found), limit);
 }
 
 /** One range of the order's index after the other, each only as far as those before did not find enough. */

@@ -1,16 +1,18 @@
 import type { Pool, PoolClient } from 'pg';
-import type { ObjectPage, PageQuery } from '../store.ts';
-import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow } from './list-query.ts';
+import type { ObjectPage, PageQuery, StoredObject } from '../store.ts';
+import { boundedObjects, compileList, orderAliases, selects, sparseLimit, storedObject, topmostKeys, type CompiledList, type ObjectRow, type PageBound } from './list-query.ts';
+import type { LargeReads } from './large-reads.ts';
 import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
-import { cursorColumns, ObjectCursor } from './object-cursor.ts';
+import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
+import { PageRoom } from './page-room.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
 import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
 /** Bodies read at once; a larger page is read piece by piece. */
-const pageBytes = 8 * 1024 * 1024;
+const pageBytes = 4 * 1024 * 1024;
 
 interface PageHeader {
   revision: string;
@@ -24,6 +26,7 @@ export interface PageReaderOptions {
   counter: ObjectCounter;
   bounds: MatchBounds;
   snapshots: Snapshots;
+  large: LargeReads;
 }
 
 /** How the keys of a page are found: ends in a relation `keys` of namespace, name and position. */
@@ -42,8 +45,10 @@ export class PageReader {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #snapshots: Snapshots;
+  readonly #room: PageRoom;
 
-  constructor({ pool, counter, bounds, snapshots }: PageReaderOptions) {
+  constructor({ pool, counter, bounds, snapshots, large }: PageReaderOptions) {
+    this.#room = new PageRoom(pageBytes, large);
     this.#pool = pool;
     this.#counter = counter;
     this.#bounds = bounds;
@@ -113,16 +118,17 @@ export class PageReader {
 
   #query(plan: PagePlan, query: PageQuery, runner: Pick<PoolClient, 'query'>): Promise<{ rows: PageRow[] }> {
     const { list } = plan;
-    const objects = boundedObjects(list, pageBytes, `keys.position <= ${query.page * query.size}`);
-    const text = `${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`;
-    return runner.query<PageRow>(text, list.parameters.values);
+    const read = (bound: PageBound): Promise<{ rows: PageRow[] }> => {
+      const objects = boundedObjects(list, bound, `keys.position <= ${query.page * query.size}`);
+      return runner.query<PageRow>(`${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`, list.parameters.values);
+    };
+    return this.#room.read(list.table, { limit: query.size, room: query.room, holdsConnection: runner !== this.#pool }, { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) });
   }
 
   async #page(plan: PagePlan, query: PageQuery, rows: readonly PageRow[]): Promise<ObjectPage> {
     const header = rows[0]!;
-    const items = rows.filter((row) => row.rev !== null).map(storedObject);
-    if (items.length < Math.min(Number(header.found), query.size)) return this.#large(plan, query);
-    return { ...facts(header, query), items };
+    if (isCut(rows, query)) return this.#large(plan, query);
+    return { ...facts(header, query), items: itemsOf(rows) };
   }
 
   /** Everything anew in a snapshot that is held until the page has been read. */
@@ -130,13 +136,14 @@ export class PageReader {
     const { list } = plan;
     const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
     const { values } = list.parameters;
+    await query.room?.admit(pieceBytes);
     const snapshot = await this.#snapshots.begin(query.owner);
     try {
       const { rows } = await snapshot.client.query<PageHeader>(headed(plan), values);
       const text = `WITH ${plan.keys} SELECT * FROM (${objects}) o ORDER BY position`;
       const cursor = await ObjectCursor.open(snapshot, list.table, { text, values });
       const { revision, ...rest } = facts(rows[0]!, query);
-      return { ...rest, revision, items: [], rest: { revision, objects: cursor.objects(), close: () => cursor.close() } };
+      return { ...rest, revision, items: [], rest: { revision, objects: cursor.objects(query.room), close: () => cursor.close() } };
     } catch (error) {
       await snapshot.end();
       throw error;
@@ -155,6 +162,15 @@ async function orClose<T>(page: ObjectPage, asked: Promise<T>): Promise<T> {
 }
 
 type PageRow = PageHeader & ObjectRow;
+
+function itemsOf(rows: readonly PageRow[]): StoredObject[] {
+  return rows.filter((row) => row.rev !== null).map(storedObject);
+}
+
+/** Are not all objects of the page among the rows? */
+function isCut(rows: readonly PageRow[], { size }: PageQuery): boolean {
+  return rows.filter((row) => row.rev !== null).length < Math.min(Number(rows[0]!.found), size);
+}
 
 function headed({ keys, total }: PagePlan): string {
   return `WITH ${keys} SELECT * FROM (SELECT (SELECT max(rev) FROM platform.change_log) AS revision, ${total} AS matched, (SELECT count(*) FROM keys) AS found) h`;

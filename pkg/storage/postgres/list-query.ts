@@ -62,14 +62,21 @@ export function storedObject(row: Pick<ObjectRow, 'namespace' | 'name' | 'rev' |
   return { namespace: row.namespace, name: row.name, revision: Number(row.rev), fingerprint: row.fingerprint, body: row.body };
 }
 
+/** Bodies read at once. */
+export interface PageBound {
+  bytes: number;
+  /** And the object that goes beyond: one comes however large. */
+  oneMore: boolean;
+}
+
 /**
- * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies; one comes however large.
+ * The objects of a relation `keys` with their positions, as many of the first as come to no more than about `bytes` of bodies.
  * `more`: columns of `t` besides, each with a comma before it.
  */
-export function boundedObjects(list: CompiledList, bytes: number, condition: string, more = ''): string {
+export function boundedObjects(list: CompiledList, { bytes, oneMore }: PageBound, condition: string, more = ''): string {
   return (
-    `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position) - octet_length(t.body) AS before ` +
-    `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE before < ${bytes}`
+    `SELECT * FROM (SELECT keys.position, ${objectColumns}${more}, sum(octet_length(t.body)) OVER (ORDER BY keys.position)${oneMore ? ' - octet_length(t.body)' : ''} AS upto ` +
+    `FROM keys JOIN ${list.from} USING (namespace, name) WHERE ${condition}) sized WHERE upto < ${bytes}`
   );
 }
 

@@ -1,13 +1,13 @@
 import type { Pool } from 'pg';
 import type { ObjectStream, StoredObject, StreamQuery } from '../store.ts';
 import { compileList, hasBody, objectColumns, storedObject, type BriefRow, type CompiledList } from './list-query.ts';
-import { cursorColumns, ObjectCursor } from './object-cursor.ts';
+import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
 import { orderBy } from './query-compiler.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Table } from './table.ts';
 
 /** A list no longer and no larger than this is read whole, and holds nothing while its reader takes it. Objects, bytes. */
-const short = { count: 100, bytes: 2 * 1024 * 1024 };
+const short = { count: 100, bytes: 512 * 1024 };
 
 interface FirstRow extends BriefRow {
   revision: string;
@@ -38,16 +38,18 @@ export class StreamReader {
     const complete = found.filter(hasBody);
     if (complete.length < found.length) return undefined;
     const objects = complete.map(storedObject);
+    query.room?.settle(objects.reduce((sum, { body }) => sum + body.length, 0));
     return { revision: Number(rows[0]!.revision), objects: once(objects), close: async () => {} };
   }
 
   async #long(table: Table, query: StreamQuery): Promise<ObjectStream> {
     const list = compileList(table, query, 'ordered');
+    await query.room?.admit(pieceBytes);
     const snapshot = await this.#snapshots.begin(query.owner);
     const cursor = await ObjectCursor.open(snapshot, table, { text: selectText(list, query, cursorColumns), values: list.parameters.values });
     try {
       const { rows } = await snapshot.client.query<{ revision: string }>('SELECT max(rev) AS revision FROM platform.change_log');
-      return { revision: Number(rows[0]!.revision), objects: cursor.objects(), close: () => cursor.close() };
+      return { revision: Number(rows[0]!.revision), objects: cursor.objects(query.room), close: () => cursor.close() };
     } catch (error) {
       await cursor.close();
       throw error;

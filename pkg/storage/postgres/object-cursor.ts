@@ -1,11 +1,11 @@
 import { StorageError } from '../storage-error.ts';
-import type { StoredObject } from '../store.ts';
+import type { ReadRoom, StoredObject } from '../store.ts';
 import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTime, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from './table.ts';
 
 /** Bodies held at a time, in bytes, more or less. */
-const pieceBytes = 2 * 1024 * 1024;
+export const pieceBytes = 1024 * 1024;
 /** A larger body is not fetched with its row, whose number is all that a fetch can limit. */
 const inlineBytes = 8192;
 const firstFetch = 100;
@@ -50,14 +50,18 @@ export class ObjectCursor {
   }
 
   /** May be iterated once; the snapshot is let go at its end, or when it is left. StorageError Timeout, and Unavailable where it was closed before. */
-  async *objects(): AsyncGenerator<StoredObject[]> {
+  async *objects(room?: ReadRoom): AsyncGenerator<StoredObject[]> {
     let size = firstFetch;
     try {
       for (;;) {
         const rows = await this.#fetch(size);
-        for (const piece of pieces(rows)) yield await this.#complete(piece);
+        for (const piece of pieces(rows)) {
+          // A list that has begun is not refused any more.
+          room?.settle(sizeOf(piece));
+          yield await this.#complete(piece);
+        }
         if (rows.length < size) return;
-        const average = rows.reduce((sum, row) => sum + row.size, 0) / rows.length;
+        const average = sizeOf(rows) / rows.length;
         size = Math.max(1, Math.min(maxFetch, Math.floor(pieceBytes / Math.max(average, 1))));
       }
     } finally {
@@ -98,6 +102,10 @@ export class ObjectCursor {
     if (this.#expired) throw new StorageError('Timeout', 'the list took longer than its snapshot may be held');
     if (this.#closed) throw new StorageError('Unavailable', 'the list was closed before its end');
   }
+}
+
+function sizeOf(rows: readonly SizedRow[]): number {
+  return rows.reduce((sum, row) => sum + row.size, 0);
 }
 
 function* pieces(rows: readonly SizedRow[]): Generator<SizedRow[]> {

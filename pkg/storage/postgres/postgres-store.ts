@@ -14,6 +14,7 @@ import type {
   ObjectPage,
   ObjectStream,
   PageQuery,
+  ReadRoom,
   RememberedWrite,
   Store,
   StoredModel,
@@ -32,6 +33,7 @@ import { runExclusively } from './exclusive-lock.ts';
 import { IndexBuilder } from './index-builder.ts';
 import { KeyComputer } from './key-computer.ts';
 import { KeyReader } from './key-reader.ts';
+import { LargeReads } from './large-reads.ts';
 import { ChunkReader } from './list-chunk.ts';
 import { PageReader } from './list-page.ts';
 import { readSettings } from './list-query.ts';
@@ -130,7 +132,8 @@ export class PostgresStore implements Store {
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
-    this.#keys = new KeyReader(this.#reads);
+    const large = new LargeReads(Math.max(1, readConnections / 2));
+    this.#keys = new KeyReader(this.#reads, large);
     this.#claims = new ClaimReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
     this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, computer: this.#computer, log });
@@ -142,7 +145,7 @@ export class PostgresStore implements Store {
     this.#counter = new ObjectCounter(this.#reads, this.changes);
     this.#bounds = new MatchBounds(this.changes);
     const snapshots = new Snapshots(this.#snapshots);
-    const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds };
+    const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds, large };
     this.#pages = new PageReader({ ...lists, snapshots });
     this.#chunks = new ChunkReader(lists);
     this.#streams = new StreamReader(this.#reads, snapshots);
@@ -174,8 +177,8 @@ export class PostgresStore implements Store {
     return states;
   }
 
-  get(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
-    return this.#onTable(resource, (table) => this.#keys.get(table, key));
+  get(resource: GroupResource, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
+    return this.#onTable(resource, (table) => this.#keys.get(table, key, room));
   }
 
   async write(write: Write, options: WriteOptions = {}): Promise<StoredObject> {

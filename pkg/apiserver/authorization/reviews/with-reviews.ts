@@ -70,7 +70,9 @@ function checkPath({ info, response }: RequestContext, model: Model): void {
 async function readReview(context: RequestContext, { model, validator }: ServedReview): Promise<JsonObject> {
   const kind: GroupVersionKind = { group: model.group, version: 'v1', kind: model.names.kind };
   const { type } = parseContentType(context.request.headers['content-type'], accepted);
-  const object = await decode(type, await readBody(context, { limit: bodyLimit }), kind.kind);
+  const bytes = await readBody(context, { limit: bodyLimit });
+  await context.bytes.parse(bytes.length);
+  const object = await decode(type, bytes, kind.kind);
   checkTypeMeta(object, kind);
   validator.prune(object);
   validator.applyDefaults(object);

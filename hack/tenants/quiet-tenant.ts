@@ -1,0 +1,109 @@
+import { Agent, request as newRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { collectionOf, documentOf } from './tenant-model.ts';
+
+export interface QuietTenant {
+  port: number;
+  /** The header's value. */
+  authorization: string;
+  namespace: string;
+}
+
+/** What one saw of their own requests. */
+export interface Experience {
+  requests: number;
+  /** By status; 0 where there was no answer. */
+  statuses: Map<number, number>;
+  /** Of the answers, in milliseconds. */
+  p50: number;
+  p99: number;
+  longest: number;
+}
+
+const perSecond = 20;
+const timeoutMs = 30_000;
+/** Kept open, as clients do: how soon a new connection is accepted is not what is measured here. */
+const connections = 16;
+/** Objects that are read and changed in turn: changes of one object wait for each other. */
+const keptObjects = 7;
+
+interface Sent {
+  method?: string;
+  path: string;
+  body?: object;
+  contentType?: string;
+}
+
+/** Works as people and controllers do: reads, lists, changes and makes small objects, 20 requests a second, whether the last one is answered or not. */
+export class Neighbour {
+  readonly #tenant: QuietTenant;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections });
+
+  /** With its connections open. */
+  static async start(tenant: QuietTenant): Promise<Neighbour> {
+    const neighbour = new Neighbour(tenant);
+    for (let i = 0; i < keptObjects; i += 1) await neighbour.#send({ method: 'POST', path: '', body: documentOf(`kept-${i}`, { title: 'kept', text: 'x'.repeat(500) }) });
+    await Promise.all(Array.from({ length: connections }, () => neighbour.#send({ path: '?limit=1' })));
+    return neighbour;
+  }
+
+  private constructor(tenant: QuietTenant) {
+    this.#tenant = tenant;
+  }
+
+  async work(seconds: number): Promise<Experience> {
+    const times: number[] = [];
+    const statuses = new Map<number, number>();
+    const underWay = new Set<Promise<void>>();
+    const begin = performance.now();
+    for (let i = 0; i < seconds * perSecond; i += 1) {
+      await delay(Math.max(0, begin + (i * 1000) / perSecond - performance.now()));
+      const sent = this.#measure(this.#next(i, begin), times, statuses);
+      underWay.add(sent);
+      void sent.finally(() => underWay.delete(sent));
+    }
+    await Promise.all(underWay);
+    times.sort((a, b) => a - b);
+    return { requests: times.length, statuses, p50: times[Math.floor(times.length * 0.5)]!, p99: times[Math.floor(times.length * 0.99)]!, longest: times.at(-1)! };
+  }
+
+  stop(): void {
+    this.#agent.destroy();
+  }
+
+  #next(i: number, run: number): Sent {
+    const one = `/kept-${i % keptObjects}`;
+    const kinds: Sent[] = [
+      { path: one },
+      { method: 'POST', path: '', body: documentOf(`small-${Math.round(run)}-${i}`, { title: `${i}`, text: 'x'.repeat(500) }) },
+      { path: '?limit=20' },
+      { method: 'PATCH', path: one, body: { spec: { title: `${i}` } }, contentType: 'application/merge-patch+json' },
+    ];
+    return kinds[i % kinds.length]!;
+  }
+
+  async #measure(sent: Sent, times: number[], statuses: Map<number, number>): Promise<void> {
+    const start = performance.now();
+    const status = await this.#send(sent).catch(() => 0);
+    times.push(performance.now() - start);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  }
+
+  #send({ method = 'GET', path, body, contentType = 'application/json' }: Sent): Promise<number> {
+    const { port, authorization, namespace } = this.#tenant;
+    return new Promise((resolve, reject) => {
+      const headers = { Authorization: authorization, ...(body === undefined ? {} : { 'Content-Type': contentType }) };
+      const options = { agent: this.#agent, host: '127.0.0.1', port, method, path: `${collectionOf(namespace)}${path}`, headers, signal: AbortSignal.timeout(timeoutMs) };
+      const request = newRequest(options, (response) => {
+        response.on('error', reject).on('end', () => resolve(response.statusCode ?? 0)).resume();
+      });
+      request.on('error', reject);
+      request.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+/** Answers, or their absence, that count as the server's failure towards somebody who did nothing wrong. */
+export function failuresIn({ statuses }: Experience): string[] {
+  return [...statuses].filter(([status]) => status === 0 || status === 429 || status >= 500).map(([status, count]) => `${status === 0 ? 'no answer' : status}: ${count} times`);
+}

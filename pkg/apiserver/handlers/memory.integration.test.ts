@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ByteBudget } from '#pkg/http/index';
+import { post, posts, startReplica, startTestApi, type Answer, type TestApi, type TestReplica } from './start-test-api.ts';
+
+const megabyte = 1024 * 1024;
+const large = 600_000;
+
+function largePost(name: string): object {
+  return post(name, { text: 'x'.repeat(large) });
+}
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api.stop());
+
+interface Served {
+  url: string;
+  call: (...request: Parameters<TestReplica['call']>) => Promise<Answer>;
+}
+
+/** On the same store, with a budget: with it everything is let go in the end. */
+async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<void>): Promise<void> {
+  const replica = await startReplica(api.store, { http: { host: '127.0.0.1', port: 0, byteBudget: budget } });
+  try {
+    await work({ url: replica.url, call: (...request) => replica.call(...request) });
+  } finally {
+    await replica.stop();
+  }
+  expect({ moved: budget.moved.used, parsed: budget.parsed.used, waiting: budget.moved.waiting + budget.parsed.waiting }).toEqual({ moved: 0, parsed: 0, waiting: 0 });
+}
+
+function isRunning(promise: Promise<unknown>): () => boolean {
+  let running = true;
+  void promise.finally(() => (running = false));
+  return () => running;
+}
+
+/** The most that was used at any time until `work` was done. */
+async function mostUsed({ moved, parsed }: ByteBudget, work: Promise<unknown>): Promise<{ moved: number; parsed: number }> {
+  const most = { moved: 0, parsed: 0 };
+  for (const running = isRunning(work); running(); await nextTurn()) {
+    most.moved = Math.max(most.moved, moved.used);
+    most.parsed = Math.max(most.parsed, parsed.used);
+  }
+  await work;
+  return most;
+}
+
+function statusesOf(answers: readonly Answer[]): number[] {
+  return [...new Set(answers.map(({ status }) => status))];
+}
+
+describe('requests that are larger together than the budget', () => {
+  test('wait for one another, whatever they are, and all are answered', async () => {
+    const budget = new ByteBudget({ total: 24 * megabyte, parsed: 64 * megabyte, maxWaitMs: 20_000 });
+    await withBudget(budget, async ({ call }) => {
+      const many = <T>(work: (i: number) => Promise<T>, count = 12): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, i) => work(i)));
+      const run = async (kind: string, work: Promise<Answer[]>, expected: number): Promise<void> => {
+        const most = await mostUsed(budget, work);
+        expect({ kind, statuses: statusesOf(await work) }).toEqual({ kind, statuses: [expected] });
+        // One request at a time, that holds something already, may have more than there is.
+        expect({ kind, isCounted: most.moved > 0, isWithin: most.moved <= 44 * megabyte && most.parsed <= 96 * megabyte }).toEqual({ kind, isCounted: true, isWithin: true });
+      };
+      await run('dry run', many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 24), 201);
+      await run('create', many((i) => call('POST', posts, { body: largePost(`large-${i}`) })), 201);
+      await run('get', many((i) => call('GET', `${posts}/large-${i}`), 12), 200);
+      await run('YAML', many((i) => call('GET', `${posts}/large-${i}`, { headers: { Accept: 'application/yaml' } })), 200);
+      await run('patch', many((i) => call('PATCH', `${posts}/large-0`, { body: { metadata: { labels: { [`l${i}`]: 'x' } } }, headers: { 'Content-Type': 'application/merge-patch+json' } })), 200);
+      await run('put', many((i) => call('PUT', `${posts}/large-${i}?dryRun=All`, { body: largePost(`large-${i}`) })), 200);
+      await run('list', many(() => call('GET', posts), 6), 200);
+      await run('page', many(() => call('GET', `${posts}?size=100`), 6), 200);
+      await run('chunk', many(() => call('GET', `${posts}?limit=100`), 3), 200);
+      await run('delete', many((i) => call('DELETE', `${posts}/large-${i}`), 6), 200);
+      await run('delete all', many(() => call('DELETE', posts), 1), 200);
+    });
+  });
+
+  test('are 429 for whom the share is used up when nobody ends in time, and nobody else notices', async () => {
+    const budget = new ByteBudget({ total: 8 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
+    await withBudget(budget, async ({ call }) => {
+      const create = (user: string): Promise<Answer> => call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
+      const held = { owner: 'user:greedy', bytes: 0 };
+      budget.moved.add(held, 4 * megabyte);
+      const refused = await create('greedy');
+      expect(refused.body).toMatchObject({ code: 429, reason: 'TooManyRequests', message: expect.stringContaining('of one user') });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      expect((await create('modest')).status).toBe(201);
+      const small = await call('POST', `${posts}?dryRun=All`, { body: post('small'), headers: { 'x-user': 'greedy' } });
+      expect(small.status).toBe(201);
+      budget.moved.give(held, held.bytes);
+      expect((await create('greedy')).status).toBe(201);
+    });
+  });
+
+  test('a patch of what is too large for the moment is refused before anything is written', async () => {
+    expect((await api.call('POST', posts, { body: largePost('kept') })).status).toBe(201);
+    const budget = new ByteBudget({ total: 4 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
+    await withBudget(budget, async ({ call }) => {
+      const held = { owner: 'user:tester', bytes: 0 };
+      budget.moved.add(held, 2 * megabyte);
+      const patched = await call('PATCH', `${posts}/kept`, { body: { metadata: { labels: { a: 'b' } } }, headers: { 'Content-Type': 'application/merge-patch+json' } });
+      expect(patched.status).toBe(429);
+      expect((await call('GET', `${posts}/kept`)).status).toBe(429);
+      expect((await call('GET', `${posts}?limit=1`)).status).toBe(429);
+      budget.moved.give(held, held.bytes);
+      expect((await call('GET', `${posts}/kept`)).body.metadata.labels).toBeUndefined();
+    });
+    expect((await api.call('DELETE', `${posts}/kept`)).status).toBe(200);
+  });
+});
+
+test('an answer that is not read counts until its connection ends', async () => {
+  const names = ['unread-0', 'unread-1', 'unread-2', 'unread-3', 'unread-4'];
+  // More than the system takes over from the server.
+  for (const name of names) expect((await api.call('POST', posts, { body: post(name, { text: 'x'.repeat(2_500_000) }) })).status).toBe(201);
+  const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte });
+  await withBudget(budget, async ({ url }) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.pause();
+    for (const name of names) socket.write(`GET ${posts}/${name} HTTP/1.1\r\nHost: h\r\n\r\n`);
+    while (budget.moved.used < 2_500_000 || budget.moved.used > 12_500_000) await nextTurn();
+    const ended = once(socket, 'close');
+    socket.destroy();
+    await ended;
+    while (budget.moved.used > 0) await nextTurn();
+  });
+  await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
+});

@@ -1,0 +1,57 @@
+import type { ReadRoom, StoredObject } from '../store.ts';
+import type { LargeReads } from './large-reads.ts';
+import type { PageBound } from './list-query.ts';
+import type { Table } from './table.ts';
+
+/** Read without asking whether there is room. */
+const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
+
+interface PageQuestion {
+  /** Objects, at most. */
+  limit: number;
+  room: ReadRoom | undefined;
+  holdsConnection: boolean;
+}
+
+interface PageWork<T> {
+  read: (bound: PageBound) => Promise<T>;
+  /** Are there objects of the page that were not read? */
+  isCut: (result: T) => boolean;
+  itemsOf: (result: T) => readonly StoredObject[];
+}
+
+/**
+ * How much of a page or a chunk is read at once, and whether there is room for it: each table remembers how large its objects were in the last one, so that
+ * few pages are begun without room for them and read anew.
+ */
+export class PageRoom {
+  /** Of a table by its id, the average size of an object in bytes. */
+  readonly #sizes = new Map<number, number>();
+  readonly #most: PageBound;
+  readonly #large: LargeReads;
+
+  /** `maxBytes`: what is read at once with room for it. */
+  constructor(maxBytes: number, large: LargeReads) {
+    this.#large = large;
+    this.#most = { bytes: maxBytes, oneMore: true };
+  }
+
+  /** Reads once more, with room for more, what was cut without. */
+  async read<T>(table: Table, { limit, room, holdsConnection }: PageQuestion, { read, isCut, itemsOf }: PageWork<T>): Promise<T> {
+    const expected = (this.#sizes.get(table.id) ?? 0) * limit;
+    const readMost = async (bytes: number): Promise<T> => {
+      // Others may wait for its connection.
+      if (holdsConnection) return read(this.#most);
+      await room?.admit(bytes);
+      return this.#large.run(() => read(this.#most));
+    };
+    const isLarge = expected > unasked.bytes;
+    let result = isLarge ? await readMost(Math.min(expected, this.#most.bytes)) : await read(unasked);
+    if (!isLarge && isCut(result)) result = await readMost(this.#most.bytes);
+    const items = itemsOf(result);
+    const size = items.reduce((sum, { body }) => sum + body.length, 0);
+    if (items.length > 0) this.#sizes.set(table.id, size / items.length);
+    room?.settle(size);
+    return result;
+  }
+}
