@@ -234,6 +234,25 @@ test('a plugin that is disabled while it is reloaded is stopped', async () => {
   expect([await ask('left'), threadCount()]).toEqual(['ServiceUnavailable', 0]);
 });
 
+test('a plugin that is disabled, and enabled again, while the newer version is put in place runs', async () => {
+  await write('hasty', { version: '1.0.0' });
+  host = new TestHost(client, folder);
+  await startedAs(client, 'hasty', '1.0.0');
+  const type = noteType('hasty');
+  // For one that is being deleted the presets wait.
+  await client.create(type, { ...note('hasty', 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } });
+  await client.delete(type, keyOf('held'));
+  await write('hasty', { version: '2.0.0', models: '[Note, Extra]', presets: [note('hasty', 'held')] });
+  while ((await client.get(definitionType, keyOf('extras.hasty.example.com')).catch(() => undefined)) === undefined) await new Promise((resolve) => setImmediate(resolve));
+  await enable(client, 'hasty', false);
+  await enable(client, 'hasty', true);
+  await client.patch(type, keyOf('held'), { type: 'merge', patch: { metadata: { finalizers: null } } }).catch(() => undefined);
+  await startedAs(client, 'hasty', '2.0.0');
+  await seenBy('hasty', 'held', '2.0.0');
+  expect(await ask('hasty')).toBe('"2.0.0"');
+  while (threadCount() > 1) await new Promise((resolve) => setImmediate(resolve));
+});
+
 test('reconciles that fail are told in a condition until they succeed, and controllers that cannot hear of what they follow', async () => {
   const reconcile = "const { spec } = await client.get(Note, { namespace: '', name }) as any; if (spec.title === 'bad') throw new RangeError('a bad title');";
   await write('failing', { version: '1.0.0', reconcile, controllers: "[seeing, controllerFor({ group: 'absent.example.com', version: 'v1', kind: 'Thing', plural: 'things', namespaced: false, hasStatusSubresource: false } as any).reconcile(async () => undefined)]" });

@@ -120,9 +120,10 @@ export class PluginStarter {
       return undefined;
     } catch (error) {
       const isGivenUp = signal.aborted && !context.signal.aborted;
-      // Its stop has its own order.
-      if (isGivenUp && replacement !== undefined && running.get(record.name) === replacement.old) return undefined;
-      if (!isGivenUp && replacement !== undefined && running.get(record.name) === replacement.old) return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
+      const hasOld = replacement !== undefined && running.get(record.name) === replacement.old;
+      // Its stop has its own order. One whose controllers have stopped is not left so: it may be wanted again by then.
+      if (isGivenUp && hasOld && !takeOver.isBegun) return undefined;
+      if (!isGivenUp && hasOld) return await this.#keepOld({ ...attempt, replacement }, takeOver, asStartFailure(error), context);
       await running.stop(record.name);
       return isGivenUp ? undefined : await this.#failed(attempt, asStartFailure(error), context);
     } finally {
@@ -180,7 +181,7 @@ export class PluginStarter {
     this.#tellFailure(isFirst, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a newer version of a plugin could not be started; the one before goes on');
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
     if (running.get(name) === old) await record.change({ conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, Reloaded: { isTrue: false, reason: error.reason, message } } });
-    else await record.change({ phase: 'Failed', conditions: { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, ...error.change } });
+    else await record.change({ phase: 'Failed', conditions: { Healthy: { isTrue: false, reason: 'NotRunning' }, ReconcilesSucceed: undefined, Reloaded: undefined, ...error.change } });
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }
 
