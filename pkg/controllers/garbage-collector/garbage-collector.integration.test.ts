@@ -109,6 +109,45 @@ test('orphans stay, and name their owner no more', async () => {
   expect(await isThere(teamType, only)).toBe(true);
 });
 
+test('where an owner asks for both, its dependents are orphaned first and stay', async () => {
+  const boss = await make(bossType, [], { finalizers: ['foregroundDeletion', 'orphan'] });
+  const team = await make(teamType, [refersTo(boss)]);
+  await client.delete(bossType, keyOf(boss));
+  await gone(bossType, boss);
+  await settled();
+  expect((await present(client, teamType, team))?.metadata).toMatchObject({ uid: team.metadata.uid });
+});
+
+test('what is being deleted is left as it is, whoever of its owners goes', async () => {
+  const [boss, second] = [await make(bossType), await make(bossType)];
+  const worker = await make(workerType, [refersTo(boss), refersTo(second)], { finalizers: ['example.com/held'] });
+  const team = await make(teamType, [refersTo(boss)]);
+  await client.delete(workerType, keyOf(worker));
+  await client.delete(bossType, keyOf(boss));
+  await gone(teamType, team);
+  await settled();
+  expect((await present(client, workerType, worker))?.metadata.ownerReferences).toHaveLength(2);
+  await client.patch(workerType, keyOf(worker), { type: 'merge', patch: { metadata: { finalizers: null } } });
+});
+
+test('what names an owner in another namespace does not keep that from going', async () => {
+  const team = await make(teamType, [], { namespace: 'one', finalizers: ['foregroundDeletion'] });
+  const stranger = await make(workerType, [refersTo(team)], { namespace: 'two', finalizers: ['example.com/held'] });
+  await client.delete(teamType, keyOf(team));
+  await gone(teamType, team);
+  await client.patch(workerType, keyOf(stranger), { type: 'merge', patch: { metadata: { finalizers: null } } });
+  await gone(workerType, stranger);
+});
+
+test('an orphan still names an owner of another kind that has the name of the one that went', async () => {
+  const boss = await make(bossType);
+  const team = await other.create(teamType, newThing(teamType, boss.metadata.name));
+  const worker = await make(workerType, [refersTo(boss), refersTo(team)]);
+  await client.delete(bossType, keyOf(boss), { propagationPolicy: 'Orphan' });
+  await gone(bossType, boss);
+  expect((await present(client, workerType, worker))?.metadata.ownerReferences).toEqual([refersTo(team)]);
+});
+
 test('a client that asks by finalizers itself gets the same, dependents or not', async () => {
   const bosses = await Promise.all(['foregroundDeletion', 'orphan'].map((finalizer) => make(bossType, [], { finalizers: [finalizer] })));
   for (const boss of bosses) await client.delete(bossType, keyOf(boss));

@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import type { PolicyRule } from '#pkg/apis/index';
+import { CompiledRule } from './compiled-rule.ts';
+import { questionOf } from './question.ts';
+import { RuleIndex } from './rule-index.ts';
+
+const ruleOf = (resource: string): PolicyRule => ({ verbs: ['get'], apiGroups: [''], resources: [resource] });
+const request = (resource: string, subresource = ''): Parameters<typeof questionOf>[0] => ({ verb: 'get', group: '', version: 'v1', namespace: '', name: 'a', resource, subresource, isResourceRequest: true, path: '' });
+
+test.each<[rule: string, resource: string, subresource: string, isAllowed: boolean]>([
+  ['posts', 'posts', '', true],
+  ['posts', 'posts', 'status', false],
+  ['posts/status', 'posts', 'status', true],
+  ['posts/status', 'posts', '', false],
+  ['posts/status', 'posts', 'scale', false],
+  ['*/status', 'posts', 'status', true],
+  ['*/status', 'posts', 'scale', false],
+  ['*/status', 'posts', '', false],
+  ['*', 'posts', 'status', true],
+])('a rule of %s, asked for %s %s: %s', (rule, resource, subresource, isAllowed) => {
+  const index = new RuleIndex();
+  index.add([new CompiledRule(ruleOf(rule))]);
+  expect(index.allows(questionOf(request(resource, subresource)))).toBe(isAllowed);
+});
+
+test('a rule that is taken away allows nothing any more', () => {
+  const index = new RuleIndex();
+  const rules = [new CompiledRule(ruleOf('posts')), new CompiledRule({ verbs: ['get'], nonResourceURLs: ['/metrics'] })];
+  const questions = [questionOf(request('posts')), questionOf({ ...request(''), isResourceRequest: false, path: '/metrics' })];
+  index.add(rules);
+  expect(questions.map((question) => index.allows(question))).toEqual([true, true]);
+  index.remove(rules);
+  expect(questions.map((question) => index.allows(question))).toEqual([false, false]);
+});
