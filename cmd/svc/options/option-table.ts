@@ -67,7 +67,7 @@ export const optionTable = {
   'svc.http.max-in-flight': { type: integer({ min: 0, max: 1_000_000 }), default: '256', doc: 'Requests under way at a time, watches only until they begin; 0 is no limit.' },
   'svc.http.max-in-flight-per-user': { type: integer({ min: 0, max: 1_000_000 }), default: '192', doc: 'Of them, of one user; 0 is no limit.' },
   'svc.http.max-wait': { type: duration({ min: '0s', max: '1m' }), default: '1s', doc: 'Time a request above these limits waits for others to end; then 429.' },
-  'svc.http.max-bytes-in-flight': { type: size({ min: '32MiB', max: '1TiB' }), default: '', doc: "Memory for the requests under way: their bodies, also parsed, what they read, and their answers. Empty: three tenths of the container's memory, or of the machine's, at most half of Node's heap." },
+  'svc.http.max-bytes-in-flight': { type: size({ min: '32MiB', max: '1TiB' }), default: '', doc: "Memory for the requests under way: their bodies, also parsed, what they read, and their answers. Empty: three tenths of the container's memory, or of the machine's, at most 55 % of Node's heap." },
   'svc.http.max-bytes-in-flight-per-user': { type: size({ min: '1MiB', max: '1TiB' }), default: '', doc: 'Of bodies, reads and answers, of one user. Empty: half, which is also the most.' },
   'svc.http.max-watches': { type: integer({ min: 0, max: 1_000_000 }), default: '8000', doc: 'Watches; 0 is no limit.' },
   'svc.http.max-watches-per-user': { type: integer({ min: 0, max: 1_000_000 }), default: '2000', doc: 'Watches of one user; 0 is no limit.' },
