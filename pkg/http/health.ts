@@ -98,7 +98,7 @@ function logFailures(name: string, outcomes: Outcomes, log: RequestContext['log'
       told.delete(check);
       continue;
     }
-    const why = err instanceof Error ? err.message : String(err);
+    const why = err instanceof Error ? err.message : 'what it threw is no error';
     const last = told.get(check);
     if (last?.why === why && performance.now() - last.at < repeatMs) continue;
     told.set(check, { why, at: performance.now() });
