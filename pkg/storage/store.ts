@@ -179,7 +179,7 @@ export interface Store {
   /** Remembers a claim whose request changed nothing, with the object it found. StorageError ClaimTaken. */
   remember(claim: IdempotencyClaim, object: StoredObject): Promise<void>;
   /** The outcome of an earlier request under this claim, if any. */
-  recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined>;
+  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined>;
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;

@@ -5,6 +5,7 @@ import { objectFormat, type AnswerFormat } from './answer-format.ts';
 import { answerObject } from './answer-object.ts';
 import { idempotencyClaim, replayedHeader } from './idempotency.ts';
 import { checkTypeMeta, settleNamespace } from './object-identity.ts';
+import { readRoom } from './read-room.ts';
 import { decodeObject, readObjectBody } from './request-body.ts';
 import { kindOf, objectPath, type ResourceRequest } from './resource-request.ts';
 import { writeContext } from './write-context.ts';
@@ -18,7 +19,7 @@ export async function create(request: ResourceRequest): Promise<void> {
   const options = parseWriteOptions(context.query, 'CreateOptions');
   const body = await readObjectBody(request);
   const claim = idempotencyClaim(context, body.bytes, options.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim);
+  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
   if (earlier !== undefined) return created(request, earlier.object, format, replayedHeader);
 
   const write = writeContext(context, options, claim);

@@ -6,6 +6,7 @@ import { answerObject } from './answer-object.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { idempotencyClaim, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './preconditions.ts';
+import { readRoom } from './read-room.ts';
 import { readObjectBody } from './request-body.ts';
 import { keyOf, type ResourceRequest } from './resource-request.ts';
 import { writeContext } from './write-context.ts';
@@ -17,7 +18,7 @@ export async function remove(request: ResourceRequest): Promise<void> {
   const body = await readObjectBody(request);
   const { write, preconditions, propagationPolicy } = await parseDeleteOptions(context.query, body);
   const claim = idempotencyClaim(context, body.bytes, write.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim);
+  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
   if (earlier !== undefined) {
     const { type, uid, object } = earlier;
     return answer(request, type === 'delete' ? { deleted: true, uid, object } : { deleted: false, object }, { format, headers: replayedHeader });

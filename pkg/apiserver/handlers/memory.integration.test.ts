@@ -101,6 +101,8 @@ describe('requests that are larger together than the budget', () => {
 
   test('a patch of what is too large for the moment is refused before anything is written', async () => {
     expect((await api.call('POST', posts, { body: largePost('kept') })).status).toBe(201);
+    const repeated = { body: { metadata: { annotations: { a: 'b' } } }, headers: { 'Content-Type': 'application/merge-patch+json', 'Idempotency-Key': 'once', 'x-user': 'tester' } };
+    expect((await api.call('PATCH', `${posts}/kept`, repeated)).status).toBe(200);
     const budget = new ByteBudget({ total: 4 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async ({ call }) => {
       const held = { owner: 'user:tester', bytes: 0 };
@@ -108,8 +110,10 @@ describe('requests that are larger together than the budget', () => {
       const patched = await call('PATCH', `${posts}/kept`, { body: { metadata: { labels: { a: 'b' } } }, headers: { 'Content-Type': 'application/merge-patch+json' } });
       expect(patched.status).toBe(429);
       expect((await call('GET', `${posts}/kept`)).status).toBe(429);
+      expect((await call('PATCH', `${posts}/kept`, repeated)).status).toBe(429);
       expect((await call('GET', `${posts}?limit=1`)).status).toBe(429);
       budget.moved.give(held, held.bytes);
+      expect((await call('PATCH', `${posts}/kept`, repeated)).headers.get('idempotent-replayed')).toBe('true');
       expect((await call('GET', `${posts}/kept`)).body.metadata.labels).toBeUndefined();
     });
     expect((await api.call('DELETE', `${posts}/kept`)).status).toBe(200);

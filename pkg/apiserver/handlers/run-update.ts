@@ -4,6 +4,7 @@ import type { AnswerFormat } from './answer-format.ts';
 import { answerObject } from './answer-object.ts';
 import { idempotencyClaim, replayedHeader } from './idempotency.ts';
 import { readIfMatch } from './preconditions.ts';
+import { readRoom } from './read-room.ts';
 import { keyOf, type ResourceRequest } from './resource-request.ts';
 import { writeContext } from './write-context.ts';
 import type { WriteOptions } from './write-options.ts';
@@ -24,7 +25,7 @@ export interface UpdateRun {
 export async function runUpdate(request: ResourceRequest, { subresource, format, options, bytes, prepare, show = (text) => text }: UpdateRun): Promise<void> {
   const { context, served } = request;
   const claim = idempotencyClaim(context, bytes, options.dryRun);
-  const earlier = claim === undefined ? undefined : await served.storage.recall(claim);
+  const earlier = claim === undefined ? undefined : await served.storage.recall(claim, readRoom(context));
   if (earlier !== undefined) {
     const object = { ...earlier.object, text: show(earlier.object.text) };
     return answerObject(request, object, { status: 200, format, headers: replayedHeader });

@@ -1,5 +1,5 @@
 import { isStatusError } from '#pkg/apimachinery/index';
-import { isStorageError, type IdempotencyClaim, type RememberedWrite } from '#pkg/storage/index';
+import { isStorageError, type IdempotencyClaim, type ReadRoom, type RememberedWrite } from '#pkg/storage/index';
 import { checkSameBody } from './in-flight-claims.ts';
 import { kindOf, subjectOf, type ModelContext } from './model-context.ts';
 import type { WriteContext } from './served-resource.ts';
@@ -17,7 +17,7 @@ export async function claimedWrite<T>(context: ModelContext, write: WriteContext
     return await run();
   } catch (error) {
     // The first request's own doing looks like a failure to its repetition: the object exists, is gone, has changed.
-    const first = isSignOfRepetition(error) ? await recallWrite(context, claim) : undefined;
+    const first = isSignOfRepetition(error) ? await recallWrite(context, claim, write.memory?.room) : undefined;
     if (first !== undefined) return replay(first);
     throw isStorageError(error) ? statusFromStorage(error, subjectOf(context, { namespace: '', name: '' })) : error;
   } finally {
@@ -26,8 +26,8 @@ export async function claimedWrite<T>(context: ModelContext, write: WriteContext
 }
 
 /** What the claim led to; undefined if nobody used it. StatusError 422 where that was with another body. */
-export async function recallWrite(context: ModelContext, claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
-  const first = await context.store.recall(claim);
+export async function recallWrite(context: ModelContext, claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+  const first = await context.store.recall(claim, room);
   if (first !== undefined) checkSameBody(claim, first.bodyHash, kindOf(context));
   return first;
 }

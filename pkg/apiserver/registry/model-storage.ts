@@ -57,9 +57,9 @@ export class ModelStorage implements ResourceStorage {
     return { revision, objects: this.represented(deleted), close: async () => {} };
   }
 
-  async recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
+  async recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
     this.context.claims.check(claim, kindOf(this.context));
-    const first = await this.translated(() => recallWrite(this.context, claim));
+    const first = await this.translated(() => recallWrite(this.context, claim, room));
     return first === undefined ? undefined : { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
   }
 

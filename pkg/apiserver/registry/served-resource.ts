@@ -86,7 +86,7 @@ export interface ResourceStorage {
   /** Deletes what the selectors match, object by object, as the answer's objects are taken: those deleted or marked. */
   deleteCollection(list: ListRequest & Pick<DeleteRequest, 'propagationPolicy'>, context: WriteContext): Promise<RepresentationStream>;
   /** The outcome of the request that used this claim before; undefined if none did. 422 if its body was another, 409 while it is in flight. */
-  recall(claim: IdempotencyClaim): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
+  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined>;
 
   page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
   chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { IdempotencyClaim, RememberedWrite } from '../store.ts';
+import type { IdempotencyClaim, ReadRoom, RememberedWrite } from '../store.ts';
 import { recallWrite, takenClaims } from './recall.ts';
 
 /** Claims asked for in one statement. */
@@ -24,11 +24,11 @@ export class ClaimReader {
     this.#pool = pool;
   }
 
-  async recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
+  async recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
     if (this.#group === undefined || this.#group.claims.length === maxGroup) this.#group = this.#newGroup();
     const { claims, taken } = this.#group;
     const position = claims.push(claim) - 1;
-    return (await taken).has(position) ? recallWrite(this.#pool, claim) : undefined;
+    return (await taken).has(position) ? recallWrite(this.#pool, claim, room) : undefined;
   }
 
   #newGroup(): ClaimGroup {

@@ -229,8 +229,8 @@ export class PostgresStore implements Store {
     return translated(rememberUnchanged(this.#control, claim, object));
   }
 
-  recall(claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
-    return translated(this.#claims.recall(claim));
+  recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+    return translated(this.#claims.recall(claim, room));
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {

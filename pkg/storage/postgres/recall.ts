@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { StorageError } from '../storage-error.ts';
 import { changeTypes } from './operation.ts';
-import type { IdempotencyClaim, RememberedWrite, StoredObject } from '../store.ts';
+import type { IdempotencyClaim, ReadRoom, RememberedWrite, StoredObject } from '../store.ts';
 
 interface ClaimRow {
   body_hash: string;
@@ -11,24 +11,40 @@ interface ClaimRow {
   namespace: string;
   name: string;
   body: string | null;
+  size: number | null;
   fingerprint: string;
 }
 
+/** Bodies up to this size come at once; a larger one when there is room for it. */
+const inlineBytes = 64 * 1024;
+/** Of any size. */
+const mostBytes = 2 ** 31 - 1;
+
 /** Reads what a claim led to: from the log row that compaction spares for it, or from the claim where nothing was changed. */
-export async function recallWrite(pool: Pool, claim: IdempotencyClaim): Promise<RememberedWrite | undefined> {
-  const { rows } = await pool.query<ClaimRow>({
-    name: 'recall',
-    text: `SELECT k.body_hash, k.rev, c.type, coalesce(k.namespace, c.namespace) AS namespace, coalesce(k.name, c.name) AS name,
-        coalesce(k.body, c.new) AS body, coalesce(k.fingerprint, c.new_fingerprint) AS fingerprint
-      FROM platform.idempotency_keys k LEFT JOIN platform.change_log c ON c.rev = k.rev AND k.body IS NULL
-      WHERE k.username = $1 AND k.method = $2 AND k.path = $3 AND k.key = $4`,
-    values: keyOf(claim),
-  });
-  const row = rows[0];
+export async function recallWrite(pool: Pool, claim: IdempotencyClaim, room?: ReadRoom): Promise<RememberedWrite | undefined> {
+  let row = await readClaim(pool, claim, room === undefined ? mostBytes : inlineBytes);
   if (row === undefined) return undefined;
+  if (row.body === null && row.size !== null) {
+    await room?.admit(row.size);
+    row = await readClaim(pool, claim, mostBytes);
+    if (row === undefined) return undefined;
+  }
   if (row.body === null) throw new StorageError('Compacted', 'the outcome of this idempotency key is no longer kept');
   const object = { namespace: row.namespace, name: row.name, revision: Number(row.rev), body: row.body, fingerprint: row.fingerprint };
   return { bodyHash: row.body_hash, type: changeTypes[row.type ?? 'U'], object };
+}
+
+/** A larger body is left out. */
+async function readClaim(pool: Pool, claim: IdempotencyClaim, maxBytes: number): Promise<ClaimRow | undefined> {
+  const { rows } = await pool.query<ClaimRow>({
+    name: 'recall',
+    text: `SELECT k.body_hash, k.rev, c.type, coalesce(k.namespace, c.namespace) AS namespace, coalesce(k.name, c.name) AS name,
+        octet_length(coalesce(k.body, c.new)) AS size, CASE WHEN octet_length(coalesce(k.body, c.new)) <= $5 THEN coalesce(k.body, c.new) END AS body, coalesce(k.fingerprint, c.new_fingerprint) AS fingerprint
+      FROM platform.idempotency_keys k LEFT JOIN platform.change_log c ON c.rev = k.rev AND k.body IS NULL
+      WHERE k.username = $1 AND k.method = $2 AND k.path = $3 AND k.key = $4`,
+    values: [...keyOf(claim), maxBytes],
+  });
+  return rows[0];
 }
 
 /** StorageError ClaimTaken if it has been used. */
