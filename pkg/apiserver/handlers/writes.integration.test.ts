@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { allNotes, note, notes, oldPosts, post, posts, startTestApi, type TestApi } from './start-test-api.ts';
+import { allNotes, note, notes, oldPosts, post, posts, startTestApi, type Answer, type TestApi } from './start-test-api.ts';
 
 let api: TestApi;
 
@@ -370,4 +370,23 @@ describe('paths', () => {
     expect(answer.headers.get('warning')).toBe('299 - "blog.example.com/v1alpha1 Post is deprecated; use blog.example.com/v1 Post"');
     expect(answer.body.apiVersion).toBe('blog.example.com/v1alpha1');
   });
+});
+
+test('where status has no path of its own, a change of it raises the generation like any other', async () => {
+  const path = `${notes}/counted`;
+  await api.call('POST', notes, { body: note('counted') });
+  const patched = await api.call('PATCH', path, { body: { status: { phase: 'Ready' } }, headers: merge });
+  expect(patched.body).toMatchObject({ metadata: { generation: 2 }, status: { phase: 'Ready' } });
+});
+
+test('a finalizer is added to what is not being deleted, and to nothing else', async () => {
+  const path = `${notes}/held`;
+  const add = (...finalizers: string[]): Promise<Answer> => api.call('PATCH', path, { body: { metadata: { finalizers } }, headers: merge });
+  await api.call('POST', notes, { body: note('held') });
+  expect((await add('example.com/a')).body.metadata.finalizers).toEqual(['example.com/a']);
+  expect((await api.call('DELETE', path)).body.metadata.generation).toBe(2);
+  expect((await add('example.com/a', 'example.com/b')).status).toBe(422);
+  expect((await add('example.com/b')).status).toBe(422);
+  expect((await add()).status).toBe(200);
+  expect((await api.call('GET', path)).status).toBe(404);
 });

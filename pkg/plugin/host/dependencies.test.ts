@@ -23,6 +23,11 @@ describe('what a plugin depends on', () => {
   });
 });
 
+test('what counts of the plugin itself is what it is to be, not what it was', () => {
+  const [before, wanted] = [plugin('a'), plugin('a', { b: '^2.0.0' })];
+  expect(dependencyProblem(wanted, [before, plugin('b')], () => true)?.reason).toBe('DependencyVersionMismatch');
+});
+
 test('those that depend on one, by name', () => {
   expect(dependentsOf('b', [plugin('a', { b: '*' }), plugin('b'), plugin('c', { a: '*' }), plugin('d', { a: '*', b: '*' })])).toEqual(['a', 'd']);
   expect(dependentsOf('toString', [plugin('a', {})])).toEqual([]);

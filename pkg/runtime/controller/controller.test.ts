@@ -103,6 +103,18 @@ describe('a controller', () => {
     expect(attempts[1]!.request).toEqual(b);
   });
 
+  test('counts failures from the beginning again after a terminal one', async () => {
+    const limiter = new ItemBackoff({ baseMs: 1, maxMs: 1, jitter: 0 });
+    const { source, attempts, outcomes } = await start({ limiter });
+    source.push(a);
+    await waitUntil(() => attempts.length === 1);
+    attempts[0]!.fail(new Error('not yet'));
+    await waitUntil(() => attempts.length === 2);
+    attempts[1]!.fail(new TerminalError('never'));
+    await waitUntil(() => outcomes.length === 2);
+    expect(limiter.failures('/a')).toBe(0);
+  });
+
   test('does not try again what was refused as its lease is lost: the turn is ending', async () => {
     const { source, attempts, outcomes, logged } = await start();
     source.push(a);
