@@ -220,3 +220,7 @@ function anyOperation(): fc.Arbitrary<Operation> {
   const pointer = fc.array(fc.constantFrom('a', 'b', '0', '1', '-', '01'), { maxLength: 3 }).map((tokens) => tokens.map((token) => `/${token}`).join(''));
   return fc.record({ op: fc.constantFrom('add', 'remove', 'replace', 'move', 'copy', 'test'), path: pointer, from: pointer, value: anyDocument() });
 }
+
+test.each([{ tested: { a: 1 } }, { tested: { a: 1, b: 2, c: 3 } }, { tested: { a: 1, c: 2 } }])('an object is not the tested one where that has other keys: $tested', ({ tested }) => {
+  expect(() => applyJsonPatch({ spec: { a: 1, b: 2 } }, [{ op: 'test', path: '/spec', value: tested }])).toThrow(expect.objectContaining({ code: 422 }));
+});
