@@ -132,7 +132,7 @@ describe('the current one', () => {
     { reason: 'DEFAULT as a word', system: ['SystemAdmin'], orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'dEFAULT' }, expected: 'DEFAULT' },
     { reason: 'one without a role in it', orgs: ['Alpha'], headers: { 'X-SVC-ORG': 'Beta' }, expected: 403 },
     { reason: 'one that is none', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '12345678-0000-0000-0000-000000000000' }, expected: 404 },
-    { reason: 'garbage', system: ['SystemAdmin'], query: '?oid=%00%F0', expected: 404 },
+    { reason: 'garbage', system: ['SystemAdmin'], query: '?oid=%00%C3%B0', expected: 404 },
     { reason: 'bytes that are no text', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': '\xff\xfe' }, expected: 404 },
     { reason: 'two in one header', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': 'Alpha, Beta' }, expected: 400 },
     { reason: 'two headers', system: ['SystemAdmin'], headers: { 'X-SVC-ORG': ['Alpha', 'Alpha'] }, expected: 400 },
