@@ -22,6 +22,7 @@ import { subjectsByClient } from './subject-check.ts';
 import { Teardown } from './teardown.ts';
 import { openCertificate } from './tls/open-certificate.ts';
 import { urlOf } from './url-of.ts';
+import { svcVersion } from './svc-version.ts';
 
 /** For an answer of the content platform. */
 const PATIENCE_MS = 5000;
@@ -58,7 +59,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     teardown.add('requests', server.stop);
     const host = options['svc.access.host'];
     const accessTlsUrl = server.tlsAddress === undefined ? undefined : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
-    log.info({ accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile }, 'ready');
+    log.info({ version: svcVersion(), accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();

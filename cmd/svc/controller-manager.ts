@@ -39,7 +39,7 @@ import { pluginHost, type Environment } from './start-plugins.ts';
 import { platformControllers } from './platform-controllers.ts';
 import { platformServer } from './platform-server.ts';
 import { readTokenFile } from './read-token-file.ts';
-import { svcBuild } from './svc-version.ts';
+import { svcBuild, svcVersion } from './svc-version.ts';
 import { Teardown } from './teardown.ts';
 
 /** Of the drain timeout, what reconciles under way may take. */
@@ -73,7 +73,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     readyz.push(...controllers.readyz);
     controllers.start();
     teardown.add('controllers', () => controllers.stop());
-    log.info({ api: platform.url, port: address.port }, 'ready');
+    log.info({ version: svcVersion(), api: platform.url, port: address.port }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { threadCount } from '#pkg/plugin/index';
-import { svcVersion } from './svc-version.ts';
 
 /** Ctrl-C reaches a program under npm twice at once: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 500;
@@ -43,7 +42,6 @@ export async function runUntilSignal(start: () => Promise<Running>, { log, drain
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
   });
-  log.info({ version: svcVersion() }, 'starting');
   const running = await start();
   const reason = await Promise.race([signalled, ...(running.failed === undefined ? [] : [running.failed])]);
   if (reason !== undefined) {

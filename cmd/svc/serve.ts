@@ -11,6 +11,7 @@ import { readyMessage } from './ready-message.ts';
 import { runUntilSignal } from './run-until-signal.ts';
 import { startPlatform, type Platform, type PlatformParts } from './start-platform.ts';
 import { urlOf } from './url-of.ts';
+import { svcVersion } from './svc-version.ts';
 
 /** Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
@@ -36,7 +37,7 @@ function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platfo
     ...(access?.tlsAddress === undefined ? {} : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
   };
   const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
-  log.info({ ...urls, ...files }, 'ready');
+  log.info({ version: svcVersion(), ...urls, ...files }, 'ready');
   if (!process.stdout.isTTY && options['svc.log.format'] !== 'pretty') return;
   const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
   process.stdout.write(readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }));
