@@ -59,7 +59,7 @@ async function startAccess(options: Options, log: Logger): Promise<Running> {
     teardown.add('requests', server.stop);
     const host = options['svc.access.host'];
     const accessTlsUrl = server.tlsAddress === undefined ? undefined : urlOf(options['svc.access.tls.host'] ?? host, server.tlsAddress, 'https');
-    log.info({ version: svcVersion(), accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile }, 'ready');
+    log.info({ accessUrl: urlOf(host, server.address), ...(accessTlsUrl === undefined ? {} : { accessTlsUrl }), tokenFile, version: svcVersion() }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();

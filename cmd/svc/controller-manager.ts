@@ -73,7 +73,7 @@ async function startControllerManager(options: Options, { token, environment, lo
     readyz.push(...controllers.readyz);
     controllers.start();
     teardown.add('controllers', () => controllers.stop());
-    log.info({ version: svcVersion(), api: platform.url, port: address.port }, 'ready');
+    log.info({ api: platform.url, port: address.port, version: svcVersion() }, 'ready');
     return { stop: () => teardown.run() };
   } catch (error) {
     await teardown.run();

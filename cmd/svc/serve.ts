@@ -37,7 +37,7 @@ function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platfo
     ...(access?.tlsAddress === undefined ? {} : { accessTlsUrl: urlOf(options['svc.access.tls.host'] ?? accessHost, access.tlsAddress, 'https') }),
   };
   const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
-  log.info({ version: svcVersion(), ...urls, ...files }, 'ready');
+  log.info({ ...urls, ...files, version: svcVersion() }, 'ready');
   if (!process.stdout.isTTY && options['svc.log.format'] !== 'pretty') return;
   const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
   process.stdout.write(readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }));

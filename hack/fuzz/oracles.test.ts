@@ -187,6 +187,8 @@ describe('numbers and texts are compared as they are written', () => {
     [String.raw`"\u0041\/"`, '"A/"', true],
     [String.raw`"é"`, String.raw`"e\u0301"`, false],
     ['null', 'false', false],
+    ['9.223372036854775808e18', '9.223372036854776e+18', true],
+    ['9.223372036854775807e18', '9.223372036854776e+18', false],
   ])('%s and %s: %s', (a, b, same) => {
     expect(exactDifference(parseExact(a), parseExact(b)) === undefined).toBe(same);
   });

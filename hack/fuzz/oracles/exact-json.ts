@@ -61,7 +61,7 @@ export function parseExact(text: string): ExactJson {
   return value();
 }
 
-/** Where the two differ; undefined where they mean the same. Order of members does not count, and 1.0 is 1. */
+/** Where what was sent and what was answered differ; undefined where they mean the same. Order of members does not count, and 1.0 is 1. */
 export function exactDifference(a: ExactJson | undefined, b: ExactJson | undefined, path = ''): string | undefined {
   if (a === b) return undefined;
   if (a instanceof ExactNumber && b instanceof ExactNumber) return sameNumber(a.literal, b.literal) ? undefined : `${path}: ${a.literal} became ${b.literal}`;
@@ -89,8 +89,10 @@ function isObject(value: ExactJson | undefined): value is { [key: string]: Exact
 
 function sameNumber(a: string, b: string): boolean {
   if (a === b) return true;
-  const wholes = [wholeOf(a), wholeOf(b)];
-  return wholes[0] !== undefined && wholes[1] !== undefined ? wholes[0] === wholes[1] : Number(a) === Number(b);
+  const [sent, answered] = [wholeOf(a), wholeOf(b)];
+  if (sent === undefined || answered === undefined) return Number(a) === Number(b);
+  // A float that is just what was sent may be printed with the digits that tell it from its neighbours: 9.223372036854776e+18 of 2^63.
+  return sent === answered || (!/^-?\d+$/.test(b) && Number(a) === Number(b) && BigInt(Number(a)) === sent);
 }
 
 /** Of an integer to 2^63, however it is written, every digit counts; undefined for any other number. */

@@ -38,9 +38,9 @@ export function judgeAccess({ operation, credential, person, another, choice, or
   if (identity === 'not_authenticated' || identity === 'authentication_failed') return refuse(401, 'a header that is not good, even where nothing is needed', credential.header?.fault === 'sent twice' ? undefined : identity);
   if (identity === 'anonymous' && operation.isOpen !== true) return refuse(401, 'nobody', 'not_authenticated');
   const { session } = credential;
-  if (identity !== 'anonymous' && identity.via === 'session' && !safeMethods.has(operation.method) && operation.ignoresSession !== true && session?.csrf !== 'header' && session?.csrf !== 'form') {
-    return refuse(403, 'a session without its CSRF token', 'csrf_failed');
-  }
+  const isSessionsChange = identity !== 'anonymous' && identity.via === 'session' && !safeMethods.has(operation.method) && operation.ignoresSession !== true;
+  if (isSessionsChange && session?.csrf !== 'header' && session?.csrf !== 'form') return refuse(403, 'a session without its CSRF token', 'csrf_failed');
+  if (isSessionsChange && session?.origin === 'foreign') return refuse(403, "a session's change asked for by a page of another address", 'csrf_failed');
   const caller = identity === 'anonymous' ? nobody : identity.person;
   const org = operation.isInOrganization ? choose(choice, caller, orgs) : '';
   return typeof org === 'string' ? operation.judge(caller, org) : alsoRefusedOtherwise(org, operation, caller);

@@ -58,7 +58,7 @@ test('one that remembers what it has done, and not what is, is found out', async
   const failure: unknown = await seedsUntilFailure(hasty);
   expect(failure).toBeInstanceOf(FaultyRunError);
   const { seed, message } = failure as FaultyRunError;
-  expect(message).toMatch(new RegExp(`^seed ${seed}: things were not as they must become within 2000 ms: p\\d has the wrong number of words\nbefore that:\n(.|\n)*: patchStatus posts p`));
+  expect(message).toMatch(new RegExp(`^seed ${seed}: waited 2000 ms for things to be as they must become: p\\d has the wrong number of words\nbefore that:\n(.|\n)*: patchStatus posts p`));
 });
 
 test('one that never comes to rest is found out', async () => {
