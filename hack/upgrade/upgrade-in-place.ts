@@ -57,22 +57,29 @@ export async function upgradeInPlace({ from, to, end, folder, shape }: UpgradeOp
   return { problems, facts: `${world.objects.size} objects, ready after ${startMs} ms` };
 }
 
-/** An older program says that it cannot, unless the newer one did nothing to the database. */
+/** An older program says that it cannot, unless it may work beside each step that the newer one has taken. */
 async function goBack(back: RunningBuild, from: string, to: string): Promise<string[]> {
   const started = await back.ready().then(
     () => true,
     () => false,
   );
   const code = started ? await back.end('SIGTERM') : await back.exited;
-  const isSame = (await stepsOf(from)) === (await stepsOf(to));
-  if (isSame) return started ? [] : [`the old version did not start again, though the database is the same: ${back.stderr}`];
+  const known = new Set((await stepsOf(from)).map(({ name }) => name));
+  const mayStart = (await stepsOf(to)).every(({ name, beside }) => known.has(name) || (beside !== undefined && known.has(beside)));
+  if (mayStart) return started ? [] : [`the old version did not start again, though it may work beside what was done to the database: ${back.stderr}`];
   if (started) return ['the old version started on a database that a newer one had changed'];
   return code === 1 && /^svc: Schema \w+ was migrated by a newer version of this program/m.test(back.stderr) ? [] : [`the old version refused the newer database with ${code}: ${back.stderr}`];
 }
 
-async function stepsOf(build: string): Promise<string> {
-  const texts = await Promise.all(['storage/postgres', 'access'].map((wing) => readFile(join(build, `dist/pkg/${wing}/migrations.js`), 'utf8')));
-  return texts.flatMap((text) => [...text.matchAll(/name: '(\d{4}_\w+)'/g)].map(([, name]) => name)).join();
+interface Step {
+  name: string;
+  /** The step whose versions work beside this one. */
+  beside: string | undefined;
+}
+
+async function stepsOf(build: string): Promise<Step[]> {
+  const texts = await Promise.all(['storage/postgres', 'access'].map((folder) => readFile(join(build, `dist/pkg/${folder}/migrations.js`), 'utf8')));
+  return texts.flatMap((text) => [...text.matchAll(/name: '(\d{4}_\w+)',(?:\s*beside: '(\w+)')?/g)].map(([, name, beside]) => ({ name: name!, beside })));
 }
 
 /** Waits until it is ready, by its own word and by the door that load balancers ask at. */
