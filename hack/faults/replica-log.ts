@@ -11,15 +11,17 @@ const startFailure = /^svc: (?!The start failed)/;
 
 function isWrong(line: string): boolean {
   if (startFailure.test(line)) return false;
-  const level = levelOf(line);
-  return level === undefined || level === 'error' || level === 'fatal';
+  const entry = entryOf(line);
+  // A failure of the database that has a name is what the program was put through.
+  if (typeof entry?.failure === 'string') return false;
+  return entry === undefined || entry.level === 'error' || entry.level === 'fatal';
 }
 
 /** Undefined for what is no line of the log: a stack on stderr, say. */
-function levelOf(line: string): string | undefined {
+function entryOf(line: string): { level: string; failure?: unknown } | undefined {
   try {
-    const { level } = JSON.parse(line) as { level?: unknown };
-    return typeof level === 'string' ? level : undefined;
+    const entry = JSON.parse(line) as { level?: unknown; failure?: unknown };
+    return typeof entry.level === 'string' ? { ...entry, level: entry.level } : undefined;
   } catch {
     return undefined;
   }
