@@ -131,7 +131,7 @@ export class ChunkReader {
         `LEFT JOIN (${boundedObjects(list, bound, `keys.position <= ${query.limit}`, keyColumns(list, query.sort))}) r ON true ORDER BY r.position`,
       list.parameters.values,
     );
-    const { rows } = await this.#room.read(table, { limit: query.limit, room: query.room, holdsConnection: runner !== this.#pool }, {
+    const { rows } = await this.#room.read(table, { limit: query.limit, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool }, {
       read,
       isCut: (found) => isChunkCut(found.rows, query),
       itemsOf: (found) => found.rows.filter((row) => row.rev !== null).map(storedObject),

@@ -122,7 +122,7 @@ export class PageReader {
       const objects = boundedObjects(list, bound, `keys.position <= ${query.page * query.size}`);
       return runner.query<PageRow>(`${headed(plan)} LEFT JOIN (${objects}) r ON true ORDER BY r.position`, list.parameters.values);
     };
-    return this.#room.read(list.table, { limit: query.size, room: query.room, holdsConnection: runner !== this.#pool }, { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) });
+    return this.#room.read(list.table, { limit: query.size, namespace: query.namespace, room: query.room, holdsConnection: runner !== this.#pool }, { read, isCut: ({ rows }) => isCut(rows, query), itemsOf: ({ rows }) => itemsOf(rows) });
   }
 
   async #page(plan: PagePlan, query: PageQuery, rows: readonly PageRow[]): Promise<ObjectPage> {

@@ -6,9 +6,14 @@ import type { Table } from './table.ts';
 /** Read without asking whether there is room. */
 const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
 
+/** Sizes remembered: of the places that were read last. */
+const maxSizes = 4096;
+
 interface PageQuestion {
   /** Objects, at most. */
   limit: number;
+  /** All namespaces where absent. */
+  namespace: string | undefined;
   room: ReadRoom | undefined;
   holdsConnection: boolean;
 }
@@ -21,12 +26,12 @@ interface PageWork<T> {
 }
 
 /**
- * How much of a page or a chunk is read at once, and whether there is room for it: each table remembers how large its objects were in the last one, so that
- * few pages are begun without room for them and read anew.
+ * How much of a page or a chunk is read at once, and whether there is room for it: of each namespace of a table the size of the objects in the last one is
+ * remembered, so that few pages are begun without room for them and read anew. Large objects of one namespace do not make lists of another wait.
  */
 export class PageRoom {
-  /** Of a table by its id, the average size of an object in bytes. */
-  readonly #sizes = new Map<number, number>();
+  /** The average size of an object in bytes, of the place that was read last at the end. */
+  readonly #sizes = new Map<string, number>();
   readonly #most: PageBound;
   readonly #large: LargeReads;
 
@@ -37,8 +42,9 @@ export class PageRoom {
   }
 
   /** Reads once more, with room for more, what was cut without. */
-  async read<T>(table: Table, { limit, room, holdsConnection }: PageQuestion, { read, isCut, itemsOf }: PageWork<T>): Promise<T> {
-    const expected = (this.#sizes.get(table.id) ?? 0) * limit;
+  async read<T>(table: Table, { limit, namespace = '', room, holdsConnection }: PageQuestion, { read, isCut, itemsOf }: PageWork<T>): Promise<T> {
+    const place = `${table.id}/${namespace}`;
+    const expected = (this.#sizes.get(place) ?? 0) * limit;
     const readMost = async (bytes: number): Promise<T> => {
       // Others may wait for its connection.
       if (holdsConnection) return read(this.#most);
@@ -50,8 +56,14 @@ export class PageRoom {
     if (!isLarge && isCut(result)) result = await readMost(this.#most.bytes);
     const items = itemsOf(result);
     const size = items.reduce((sum, { body }) => sum + body.length, 0);
-    if (items.length > 0) this.#sizes.set(table.id, size / items.length);
+    if (items.length > 0) this.#remember(place, size / items.length);
     room?.settle(size);
     return result;
+  }
+
+  #remember(place: string, size: number): void {
+    this.#sizes.delete(place);
+    this.#sizes.set(place, size);
+    if (this.#sizes.size > maxSizes) this.#sizes.delete(this.#sizes.keys().next().value!);
   }
 }
