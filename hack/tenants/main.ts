@@ -87,8 +87,8 @@ async function judge({ options, group, report, api, quiet, experience }: Outcome
   for (const line of refused.split('\n').filter((each) => /^svc_(?:requests_refused|http_bytes)/.test(each))) report.say(`  ${line}`);
 }
 
-function shown({ requests, statuses, p50, p99, longest }: Experience): string {
-  return `${requests} requests, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, longest ${longest.toFixed(0)} ms; ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(', ')}`;
+function shown({ requests, statuses, p50, p99, longest, p99Of }: Experience): string {
+  return `${requests} requests, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, longest ${longest.toFixed(0)} ms; p99 of ${[...p99Of].map(([kind, ms]) => `${kind} ${ms.toFixed(0)}`).join(', ')}; ${[...statuses].map(([status, count]) => `${status}: ${count}`).join(', ')}`;
 }
 
 async function peakOf(pid: number): Promise<number> {

@@ -18,6 +18,8 @@ export interface Experience {
   p50: number;
   p99: number;
   longest: number;
+  /** The 99th percentile of each kind of request. */
+  p99Of: Map<string, number>;
 }
 
 const perSecond = 20;
@@ -28,6 +30,7 @@ const connections = 16;
 const keptObjects = 7;
 
 interface Sent {
+  kind: string;
   method?: string;
   path: string;
   body?: object;
@@ -52,19 +55,20 @@ export class Neighbour {
   }
 
   async work(seconds: number): Promise<Experience> {
-    const times: number[] = [];
+    const timesOf = new Map<string, number[]>();
     const statuses = new Map<number, number>();
     const underWay = new Set<Promise<void>>();
     const begin = performance.now();
     for (let i = 0; i < seconds * perSecond; i += 1) {
       await delay(Math.max(0, begin + (i * 1000) / perSecond - performance.now()));
-      const sent = this.#measure(this.#next(i, begin), times, statuses);
+      const sent = this.#measure(this.#next(i, begin), timesOf, statuses);
       underWay.add(sent);
       void sent.finally(() => underWay.delete(sent));
     }
     await Promise.all(underWay);
-    times.sort((a, b) => a - b);
-    return { requests: times.length, statuses, p50: times[Math.floor(times.length * 0.5)]!, p99: times[Math.floor(times.length * 0.99)]!, longest: times.at(-1)! };
+    const times = [...timesOf.values()].flat();
+    const p99Of = new Map([...timesOf].map(([kind, each]) => [kind, percentile(each, 0.99)]));
+    return { requests: times.length, statuses, p50: percentile(times, 0.5), p99: percentile(times, 0.99), longest: Math.max(...times), p99Of };
   }
 
   stop(): void {
@@ -74,22 +78,24 @@ export class Neighbour {
   #next(i: number, run: number): Sent {
     const one = `/kept-${i % keptObjects}`;
     const kinds: Sent[] = [
-      { path: one },
-      { method: 'POST', path: '', body: documentOf(`small-${Math.round(run)}-${i}`, { title: `${i}`, text: 'x'.repeat(500) }) },
-      { path: '?limit=20' },
-      { method: 'PATCH', path: one, body: { spec: { title: `${i}` } }, contentType: 'application/merge-patch+json' },
+      { kind: 'get', path: one },
+      { kind: 'create', method: 'POST', path: '', body: documentOf(`small-${Math.round(run)}-${i}`, { title: `${i}`, text: 'x'.repeat(500) }) },
+      { kind: 'list', path: '?limit=20' },
+      { kind: 'patch', method: 'PATCH', path: one, body: { spec: { title: `${i}` } }, contentType: 'application/merge-patch+json' },
     ];
     return kinds[i % kinds.length]!;
   }
 
-  async #measure(sent: Sent, times: number[], statuses: Map<number, number>): Promise<void> {
+  async #measure(sent: Sent, timesOf: Map<string, number[]>, statuses: Map<number, number>): Promise<void> {
     const start = performance.now();
     const status = await this.#send(sent).catch(() => 0);
+    const times = timesOf.get(sent.kind) ?? [];
     times.push(performance.now() - start);
+    timesOf.set(sent.kind, times);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
-  #send({ method = 'GET', path, body, contentType = 'application/json' }: Sent): Promise<number> {
+  #send({ method = 'GET', path, body, contentType = 'application/json' }: Omit<Sent, 'kind'>): Promise<number> {
     const { port, authorization, namespace } = this.#tenant;
     return new Promise((resolve, reject) => {
       const headers = { Authorization: authorization, ...(body === undefined ? {} : { 'Content-Type': contentType }) };
@@ -101,6 +107,10 @@ export class Neighbour {
       request.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
+}
+
+function percentile(times: readonly number[], part: number): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * part)]!;
 }
 
 /** Answers, or their absence, that count as the server's failure towards somebody who did nothing wrong. */
