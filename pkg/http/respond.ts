@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { largeTurn } from '#pkg/apimachinery/index';
 import { acceptsGzip } from './accept.ts';
 import { uncountedBytes } from './memory/byte-budget.ts';
 import type { RequestContext } from './request-context.ts';
@@ -10,6 +11,9 @@ const compress = promisify(gzip);
 
 /** Bodies from this size on are compressed for clients that accept it. */
 export const gzipThresholdBytes = 128 * 1024;
+
+/** Answers from this size on are sent when nothing smaller wants the event loop. */
+const largeAnswerBytes = 256 * 1024;
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
@@ -43,6 +47,10 @@ export async function send(context: RequestContext, status: number, contentType:
   }
   // Node writes head and text as one, and would encode the bytes of a warning once more; for a text it takes three bytes a character until it is sent.
   if (typeof payload === 'string' && (size > uncountedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
+  if (size > largeAnswerBytes) {
+    await largeTurn();
+    if (isAnswered(response)) return;
+  }
   if (size > uncountedBytes) {
     context.bytes.note(size);
     // What it was made of is needed no more.

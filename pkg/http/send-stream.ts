@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { newTimeout } from '#pkg/apimachinery/index';
+import { EventLoopTurns, newTimeout } from '#pkg/apimachinery/index';
 import { acceptsGzip } from './accept.ts';
 import type { RequestContext } from './request-context.ts';
 import { beginAnswer, gzipThresholdBytes, isAnswered, send, type AnswerHeaders } from './respond.ts';
@@ -39,7 +39,11 @@ export async function sendStream(context: RequestContext, status: number, chunks
     beginAnswer(context, status, headers);
     if (request.method !== 'HEAD') {
       const rest = prefixed([first.value as Buffer, second.value], pieces);
-      for await (const chunk of zipped ? gzipped(rest) : rest) await writeChunk(context, chunk, stallTimeoutMs);
+      const turns = new EventLoopTurns({ signal: context.signal });
+      for await (const chunk of zipped ? gzipped(rest) : rest) {
+        if (turns.due) await turns.next();
+        await writeChunk(context, chunk, stallTimeoutMs);
+      }
     }
     response.end();
   } finally {

@@ -1,5 +1,5 @@
 import { abortError } from '../client/abort-error.ts';
-import { TurnScheduler } from './turn-scheduler.ts';
+import { newWork, TurnScheduler, type Work } from './turn-scheduler.ts';
 
 /** Of the process: its works share one event loop. */
 const processScheduler = new TurnScheduler();
@@ -7,6 +7,8 @@ const processScheduler = new TurnScheduler();
 export interface TurnOptions {
   /** Work that nobody waits for any more is given up where it would wait; what is done within its turn is done. */
   signal?: AbortSignal | undefined;
+  /** It reads, writes or sends so much that all small work goes before it. Default: once it has held the event loop for 3 ms. */
+  isLarge?: boolean;
   /** Default: that of the process. */
   scheduler?: TurnScheduler;
 }
@@ -19,22 +21,30 @@ export interface TurnOptions {
 export class EventLoopTurns {
   readonly #signal: AbortSignal | undefined;
   readonly #scheduler: TurnScheduler;
+  readonly #work: Work;
 
-  constructor({ signal, scheduler = processScheduler }: TurnOptions = {}) {
+  constructor({ signal, isLarge, scheduler = processScheduler }: TurnOptions = {}) {
     this.#signal = signal;
     this.#scheduler = scheduler;
-    scheduler.enter();
+    this.#work = newWork(isLarge);
+    scheduler.enter(this.#work);
   }
 
   get due(): boolean {
-    return this.#scheduler.due;
+    return this.#scheduler.isDue(this.#work);
   }
 
   /** Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError, or 504 */
   async next(): Promise<void> {
-    if (this.#signal?.aborted !== true) await this.#scheduler.wait();
+    if (this.#signal?.aborted !== true) await this.#scheduler.wait(this.#work);
     if (this.#signal?.aborted === true) throw abortError(this.#signal);
   }
+}
+
+/** Resolves when a part of large work may be done: before something that reads, makes or sends hundreds of kilobytes. */
+export async function largeTurn(): Promise<void> {
+  const turns = new EventLoopTurns({ isLarge: true });
+  if (turns.due) await turns.next();
 }
 
 /** A computation that can be left and gone on with at each `yield`. What it reads must not be changed by others meanwhile. */

@@ -1,24 +1,37 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { runInTurns, type SlicedWork } from './event-loop-turns.ts';
-import { TurnScheduler } from './turn-scheduler.ts';
+import { newWork, TurnScheduler } from './turn-scheduler.ts';
 
 const budgetMs = 10;
 
-/** A clock that only work moves, and an event loop that turns when it is told to. */
+function sumOf(times: readonly number[]): number {
+  return times.reduce((sum, ms) => sum + ms, 0);
+}
+
+/** A clock that only work and waiting move, and an event loop that turns when it is told to. */
 class SteppedLoop {
   time = 0;
+  /** What other work than that in slices takes of each turn, in milliseconds: with none the event loop is idle in a turn without work. */
+  others = 0;
+  private idle = 0;
   private callbacks: (() => void)[] = [];
-  readonly scheduler = new TurnScheduler({ host: { now: () => this.time, later: (callback) => this.callbacks.push(callback) }, budgetMs });
+  private soon: (() => void)[] = [];
+  readonly scheduler = new TurnScheduler({
+    host: { now: () => this.time, idle: () => this.idle, later: (callback) => this.callbacks.push(callback), soon: (callback) => this.soon.push(callback) },
+    budgetMs,
+  });
 
   get isIdle(): boolean {
-    return this.callbacks.length === 0;
+    return this.callbacks.length + this.soon.length === 0;
   }
 
-  /** @returns how much work was done in this turn. */
+  /** @returns how much work was done in this turn, in milliseconds. */
   async turn(): Promise<number> {
+    if (this.callbacks.length === 0 && this.others === 0) this.waitForTimer();
+    this.time += this.others;
     const before = this.time;
-    for (const callback of this.callbacks.splice(0)) callback();
+    for (const callback of [...this.soon.splice(0), ...this.callbacks.splice(0)]) callback();
     await eventLoopTurn();
     return this.time - before;
   }
@@ -39,6 +52,11 @@ class SteppedLoop {
     }
     return 'done';
   }
+
+  private waitForTimer(): void {
+    this.time += 1;
+    this.idle += 1;
+  }
 }
 
 describe('the turns of the event loop', () => {
@@ -50,9 +68,9 @@ describe('the turns of the event loop', () => {
     const rest = await loop.turns();
     expect(await Promise.all(works)).toEqual(Array.from({ length: count }, () => 'done'));
     expect(Math.max(first, ...rest)).toBeLessThanOrEqual(budgetMs);
-    expect(loop.time).toBe(count * 25);
+    expect(first + sumOf(rest)).toBe(count * 25);
     // None is wasted either: but for the last ones, each turn is used up.
-    expect(rest.length).toBeLessThanOrEqual(Math.ceil(loop.time / budgetMs) + 2);
+    expect(rest.filter((ms) => ms > 0).length).toBeLessThanOrEqual(Math.ceil((count * 25) / budgetMs) + 2);
   });
 
   test('go round fairly: no work is ahead of another by more than a turn and a quantum', async () => {
@@ -111,7 +129,7 @@ describe('the turns of the event loop', () => {
     expect(loop.isIdle).toBe(true);
     const waited: number[] = [];
     const wait = async (name: number): Promise<void> => {
-      await loop.scheduler.wait();
+      await loop.scheduler.wait(newWork());
       waited.push(name);
     };
     const waits = [wait(1), wait(2)];
@@ -121,5 +139,88 @@ describe('the turns of the event loop', () => {
     await Promise.all(waits);
     expect(waited).toEqual([1, 2, 3]);
     expect(await loop.turns()).toEqual([]);
+  });
+
+  test('let small work that waits go before all large work, whichever came first', async () => {
+    const loop = new SteppedLoop();
+    const { scheduler } = loop;
+    const over: string[] = [];
+    const run = (name: string, isLarge: boolean): Promise<unknown> => runInTurns(loop.work(1), { scheduler, isLarge }).then(() => over.push(name));
+    scheduler.enter(newWork());
+    loop.time += budgetMs;
+    const works = [run('large', true), run('large', true), run('small', false), run('small', false)];
+    await loop.turns();
+    await Promise.all(works);
+    expect(over).toEqual(['small', 'small', 'large', 'large']);
+  });
+
+  test('leave to others as much time as large work takes, whether theirs comes in slices or not', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 2;
+    const begin = loop.time;
+    const works = Array.from({ length: 8 }, () => runInTurns(loop.work(200), { scheduler: loop.scheduler }));
+    await eventLoopTurn();
+    const large = loop.time - begin + sumOf(await loop.turns());
+    await Promise.all(works);
+    expect(large).toBe(800);
+    expect(loop.time - begin - large).toBeGreaterThan(0.9 * large);
+  });
+
+  test('let large work rest for no longer than 2 ms where there is nothing else to do', async () => {
+    const loop = new SteppedLoop();
+    const work = runInTurns(loop.work(200), { scheduler: loop.scheduler });
+    await eventLoopTurn();
+    await loop.turns();
+    expect(await work).toBe('done');
+    expect(loop.time).toBeLessThanOrEqual(100 + (100 / budgetMs) * 2);
+  });
+
+  test('let large work rest for 50 ms at most, however long a turn was', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 5;
+    const work = runInTurns((function* (): SlicedWork<void> {
+      yield;
+      loop.time += 1000;
+      yield;
+    })(), { scheduler: loop.scheduler, isLarge: true });
+    await eventLoopTurn();
+    await loop.turns();
+    await work;
+    expect(loop.time).toBeLessThanOrEqual(1000 + 50 + 4 * loop.others);
+  });
+
+  test('let large work go on after its rest, however much small work there is', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 1;
+    const { scheduler } = loop;
+    const over: string[] = [];
+    const small = Array.from({ length: 20 }, async () => {
+      while (over.length === 0) await runInTurns(loop.work(4), { scheduler });
+    });
+    const large = runInTurns(loop.work(40), { scheduler, isLarge: true });
+    let turns = 0;
+    void large.then((outcome) => over.push(outcome));
+    while (over.length === 0 && turns < 1000) {
+      await loop.turn();
+      turns += 1;
+    }
+    expect(over).toEqual(['done']);
+    await loop.turns();
+    await Promise.all(small);
+  });
+
+  test('let large work that comes during a rest begin after it', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 1;
+    const { scheduler } = loop;
+    const first = runInTurns(loop.work(19), { scheduler });
+    await loop.turn();
+    expect(await first).toBe('done');
+    const before = loop.time;
+    let begun: number | undefined;
+    const second = runInTurns(loop.work(1, () => (begun = loop.time - before)), { scheduler, isLarge: true });
+    await loop.turns();
+    expect(await second).toBe('done');
+    expect(begun).toBeGreaterThanOrEqual(9);
   });
 });

@@ -1,3 +1,5 @@
+import { largeTurn } from '#pkg/apimachinery/index';
+
 /** Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection that takes megabytes. */
 export class LargeReads {
   readonly #limit: number;
@@ -13,6 +15,7 @@ export class LargeReads {
     if (this.#running < this.#limit) this.#running += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
+      await largeTurn();
       return await read();
     } finally {
       // Whoever is next takes over this one's place.

@@ -1,3 +1,4 @@
+import { largeTurn } from '#pkg/apimachinery/index';
 import { StorageError } from '../storage-error.ts';
 import type { ReadRoom, StoredObject } from '../store.ts';
 import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
@@ -86,6 +87,7 @@ export class ObjectCursor {
   async #complete(rows: readonly SizedRow[]): Promise<StoredObject[]> {
     if (rows.every(hasBody)) return rows.map(storedObject);
     const large = rows.filter((row) => !hasBody(row));
+    await largeTurn();
     this.#checkOpen();
     const { rows: found } = await this.#snapshot.client.query<ObjectRow>(
       `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
