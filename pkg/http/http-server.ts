@@ -14,6 +14,7 @@ import { hasBody } from './read-body.ts';
 import type { Handler } from './request-context.ts';
 import { ServerRequestContext, type ContextMemory } from './server-request-context.ts';
 import type { ServerCertificate } from './tls/server-certificate.ts';
+import { takeInUnreadBody } from './unread-body.ts';
 
 export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions {
   /** For the headers of a request to arrive; default 30 s. */
@@ -350,19 +351,9 @@ export class HttpServer {
   private afterClose(context: ServerRequestContext): void {
     const { request, response } = context;
     if (!response.writableFinished) context.abort(new ClientGoneError());
-    else if (!request.complete && hasBody(request.headers)) this.linger(request);
+    else if (!request.complete && hasBody(request.headers)) takeInUnreadBody(request, this.limits.lingerMs);
     // The socket becomes idle after this event.
     if (this.isParting) setImmediate(() => this.servers.forEach((server) => server.closeIdleConnections()));
-  }
-
-  /** Takes in the rest of an unread body for a moment: a socket closed over unread bytes is reset, and the client may lose the answer. */
-  private linger(request: IncomingMessage): void {
-    const { socket } = request;
-    const timer = setTimeout(() => socket.destroy(), this.limits.lingerMs);
-    const stop = (): void => clearTimeout(timer);
-    request.once('end', stop);
-    request.once('close', stop);
-    request.resume();
   }
 
   private release(context: ServerRequestContext): void {
