@@ -78,7 +78,18 @@ export const signatures: Area<AccessWorld> = {
 };
 
 function refused(request: FuzzRequest): Omit<FuzzCase, 'area'> {
-  return { changes: 'never', requests: [request], judge: ([answer]) => (answer === undefined || answer.status === 401 ? undefined : `wrongly signed: ${answer.status}`) };
+  const expected = isMalformed(request.target) ? 400 : 401;
+  return { changes: 'never', requests: [request], judge: ([answer]) => (answer === undefined || answer.status === expected ? undefined : `wrongly signed: ${answer.status}`) };
+}
+
+/** A query that was cut within an escape: 400, whoever sends it. */
+function isMalformed(target: string): boolean {
+  try {
+    decodeURIComponent(target);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const pieces = ['headers="(request-target) date"', 'headers=""', 'headers="date date"', 'headers="(created)"', 'headers="__proto__"', 'created=1', 'created="x"', 'expires=99999999999999999999', 'algorithm="none"', 'algorithm="rsa-sha256"', 'keyId=""', 'signature=""', 'signature="===="', 'sig1=();created=1', 'sig1=("@method";sf)', 'sig1=("@status")', ';nonce="x"', ':::', '\\"', '"'];
