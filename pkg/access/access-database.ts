@@ -1,6 +1,6 @@
+import type { Kysely } from 'kysely';
 import type { ClientBase, Pool } from 'pg';
-import { Kysely, PostgresDialect } from 'kysely';
-import { runTransaction, type Database } from '#pkg/database/index';
+import { newKysely, runTransaction, type Database } from '#pkg/database/index';
 
 const CONNECTIONS = 8;
 const TIMEOUT_MS = 10_000;
@@ -23,7 +23,7 @@ export class AccessDatabase {
   constructor(database: Database) {
     this.whole = database;
     this.pool = database.newPool({ name: 'access', max: CONNECTIONS, statementTimeoutMs: TIMEOUT_MS, queryTimeoutMs: ANSWER_TIMEOUT_MS });
-    this.kysely = new Kysely({ dialect: new PostgresDialect({ pool: this.pool }) });
+    this.kysely = newKysely(this.pool);
   }
 
   /** One transaction; what `work` throws undoes it. */

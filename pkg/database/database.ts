@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresDialect } from 'kysely';
+import type { Kysely } from 'kysely';
 import pg from 'pg';
 import { connectionConfig } from './connection-config.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
 import { isWorthAnotherTry } from './database-failure.ts';
 import { observeConnects, observeStatements, poolState, reportFailure, type DatabaseObserver, type PoolState } from './database-observer.ts';
 import type { Log } from './log.ts';
+import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
 
 const OLDEST_SUPPORTED = 15;
@@ -79,7 +80,7 @@ export class Database {
       ...(options.statementTimeoutMs === undefined ? {} : { statementTimeoutMs: options.statementTimeoutMs }),
       ...(options.queryTimeoutMs === undefined ? {} : { queryTimeoutMs: options.queryTimeoutMs }),
     });
-    this.kysely = new Kysely({ dialect: new PostgresDialect({ pool: this.pool }) });
+    this.kysely = newKysely(this.pool);
   }
 
   /** Opens a database and checks its version. Throws DatabaseError, with everything closed again. */

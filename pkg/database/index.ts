@@ -14,6 +14,7 @@ export * from './log.ts';
 export { checkMigrations, type CheckedSchema, type TableUser } from './migration-check.ts';
 export type { MigrateOptions, Migration } from './migration-steps.ts';
 export { migrate, migrateWithin, migrationLock } from './migrator.ts';
+export { newKysely } from './new-kysely.ts';
 export * from './notifications.ts';
 export * from './open-database.ts';
 export { runTransaction, type TransactionOptions } from './run-transaction.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Database } from './database.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
+import { newKysely } from './new-kysely.ts';
 import { pendingSteps, stepsOf, type MigrateOptions, type Migration, type Steps } from './migration-steps.ts';
 
 const LOCK_WAIT_MS = 10 * 60_000;
@@ -24,7 +25,7 @@ export async function migrate(database: Database, schema: string, migrations: re
   const steps = stepsOf(schema, migrations, options);
   // A pool of its own: a step may take longer than the statement limit of the main one.
   const pool = database.newPool({ max: 1 });
-  const kysely = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  const kysely = newKysely<unknown>(pool);
   const done: string[] = [];
   try {
     for (;;) {
