@@ -124,6 +124,14 @@ export class ConnectionLimits {
     return count >= requestsPerConnection;
   }
 
+  /** Closes a connection on which nothing is under way for one that came later. */
+  cutIdle(idle: Socket): void {
+    this.madeRoom += 1;
+    this.cut.add(idle);
+    this.remove(idle, networkOf(peerAddress(idle)));
+    idle.destroy();
+  }
+
   private cutOldest(): void {
     const oldest = this.silent.values().next().value;
     if (oldest === undefined) return;
@@ -133,11 +141,7 @@ export class ConnectionLimits {
 
   private makeRoom(): void {
     const idle = this.shares.oldestIdle((socket) => !this.beyond.has(socket) && this.parts.isIdle(this.carried.get(socket) ?? socket));
-    if (idle === undefined) return;
-    this.madeRoom += 1;
-    this.cut.add(idle);
-    this.remove(idle, networkOf(peerAddress(idle)));
-    idle.destroy();
+    if (idle !== undefined) this.cutIdle(idle);
   }
 
   private remove(socket: Socket, network: string | undefined): void {

@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
 import { TrustedProxies } from './client-address.ts';
+import { ClientGoneError } from './client-gone-error.ts';
 import { ConnectionLimits, reservedConnections, type ConnectionLimitsOptions } from './connection-limits.ts';
 import { Pipeline } from './pipeline.ts';
 import { answerParseError, answerRaw, isParseError } from './raw-answer.ts';
@@ -180,9 +181,11 @@ export class HttpServer {
     return server;
   }
 
-  /** Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. */
+  /** Until its TLS handshake is done. One that ends before has failed, unless it was we who ended it. Whoever begins very many closes no connection whose handshake is done. */
   private greet(socket: Socket): void {
     const ends = endsOf(socket);
+    const [oldest] = this.greeting.values();
+    if (oldest !== undefined && this.greeting.size >= this.limits.connections / 2) this.admitted.cutIdle(oldest);
     this.greeting.set(ends, socket);
     socket.once('close', () => {
       if (this.greeting.delete(ends) && !this.isParting && !this.admitted.hasCut(socket)) this.failedHandshakes += 1;
@@ -379,14 +382,6 @@ function endsOf({ localPort, remoteAddress, remotePort }: Socket): string {
 }
 
 const tooManyConnections = newTooManyRequests('too many connections, please try again later');
-
-/** The reason of a signal whose client closed the connection. */
-export class ClientGoneError extends Error {
-  constructor() {
-    super('the client closed the connection');
-    this.name = 'ClientGoneError';
-  }
-}
 
 async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
