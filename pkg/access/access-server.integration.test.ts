@@ -34,12 +34,14 @@ test('no more requests are under way than may be: one more is told to come again
     expect(second).toMatchObject({ status: 429, json: { code: 'throttled' } });
     expect(second.headers['retry-after']).toMatch(/^\d+$/);
     expect((await server.send('GET', '/readyz')).status).toBe(200);
+    expect(await server.metrics.getSingleMetricAsString('svc_requests_refused_total')).toContain('{reason="total"} 1');
     end();
     expect((await first).status).toBe(200);
   } finally {
     end();
     await server.stop();
   }
+  expect(server.logs).toContainEqual(expect.objectContaining({ level: 40, refused: { total: 1 } }));
 });
 
 test('what fails because of the database is 503 and says why, without a word of what it was', async () => {

@@ -11,6 +11,7 @@ import {
   HttpServer,
   InFlightLimits,
   NotReadyError,
+  observeLimits,
   showByteBudget,
   showConnections,
   withLogging,
@@ -24,6 +25,7 @@ import {
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
+  type LimitsObserver,
   type ListenOptions,
   type MaxInFlight,
   type ServiceUrl,
@@ -90,6 +92,7 @@ export class AccessServer {
   readonly #options: AccessServerOptions;
   readonly #server: HttpServer;
   #handler: Handler;
+  #observer: LimitsObserver | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: AccessServerOptions) {
@@ -100,7 +103,7 @@ export class AccessServer {
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget } }) });
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) } } }) });
     if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
     showConnections(metrics, () => this.#server.connections);
   }
@@ -121,7 +124,9 @@ export class AccessServer {
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, gitCommit, registry: metrics });
     const healthHandler = expressHandler(health);
-    const inFlight = new InFlightLimits({ ...maxInFlight, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });
+    const observer = observeLimits({ log, registry: metrics, waiting: () => inFlight.waiting });
+    const inFlight = new InFlightLimits({ ...maxInFlight, observer, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });
+    this.#observer = observer;
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const operate = operationHandler(new OperationTable(operations), allowedOrigins);
     const administratorsOnly: OperationHandler = async ({ context }, caller) => {
@@ -156,7 +161,7 @@ export class AccessServer {
    * at most `drainTimeoutMs` (default 10 s). Idempotent, never rejects.
    */
   stop({ drainTimeoutMs = 10_000, delayMs = 0 }: { drainTimeoutMs?: number; delayMs?: number } = {}): Promise<void> {
-    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.#server.close({ drainTimeoutMs }));
+    this.#stopping ??= (delayMs > 0 ? delay(delayMs) : Promise.resolve()).then(() => this.#server.close({ drainTimeoutMs })).then(() => this.#observer?.close());
     return this.#stopping;
   }
 }

@@ -10,6 +10,7 @@ import {
   HttpServer,
   InFlightLimits,
   NotReadyError,
+  observeLimits,
   showByteBudget,
   showConnections,
   isOpenEndpoint,
@@ -31,6 +32,7 @@ import {
   type Handler,
   type HealthCheck,
   type HttpServerOptions,
+  type LimitsObserver,
   type ListenOptions,
   type MaxInFlight,
   type RequestInfo,
@@ -45,7 +47,6 @@ import { withReviews } from './authorization/reviews/with-reviews.ts';
 import { withDiscovery } from './discovery/with-discovery.ts';
 import type { HandlerOptions } from './handlers/handler-options.ts';
 import { resourceHandler } from './handlers/resource-handler.ts';
-import { observeLimits, type LimitsObserver } from './metrics/observe-limits.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
 /** What the server needs to listen. */

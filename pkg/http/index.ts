@@ -27,6 +27,7 @@ export { beginAnswer, gzipThresholdBytes, isAnswered, send, sendJson, type Answe
 export * from './send-stream.ts';
 export * from './filters/chain.ts';
 export { InFlightLimits, type Exemption, type InFlightObserver, type MaxInFlight } from './filters/in-flight-limits.ts';
+export { observeLimits, type LimitsObserver } from './filters/observe-limits.ts';
 export type { RefusedBy } from './filters/refusal.ts';
 export * from './filters/with-authentication.ts';
 export * from './filters/with-authorization.ts';

@@ -59,6 +59,7 @@ export interface AccessRequestOptions {
 /** One access server, over HTTP. */
 export interface AccessReplica extends AccessTestParts {
   readonly port: number;
+  readonly metrics: MetricsRegistry;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   /** Sends one request on a connection of its own, the path as it is. */
@@ -106,7 +107,8 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   const access = new AccessDatabase(database);
   const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
-  const server = new AccessServer({ svcVersion: 'test', log, metrics: new MetricsRegistry(), host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
+  const metrics = new MetricsRegistry();
+  const server = new AccessServer({ svcVersion: 'test', log, metrics, host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
   const { port } = await server.listen();
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],
@@ -122,7 +124,7 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
     await server.stop();
     await database.close();
   };
-  return { replica: { ...parts, port, url: `http://127.0.0.1:${port}`, send }, stop };
+  return { replica: { ...parts, port, metrics, url: `http://127.0.0.1:${port}`, send }, stop };
 }
 
 function sendRequest(target: { method: string; path: string; port: number }, { as, body, headers = {} }: AccessRequestOptions = {}): Promise<AccessAnswer> {

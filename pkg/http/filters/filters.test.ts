@@ -76,7 +76,7 @@ test('withLogging writes one line, with no secret in it', async () => {
   await send({ path: '//' });
   const lines = logs.filter((line) => line['msg'] === 'request');
   expect(lines).toEqual([
-    expect.objectContaining({ level: 20, method: 'GET', path: posts, status: 200, user: 'system:anonymous', requestId: headers['x-request-id'], ms: expect.any(Number) }),
+    expect.objectContaining({ level: 20, method: 'GET', path: posts, status: 200, user: 'system:anonymous', clientAddress: '127.0.0.1', requestId: headers['x-request-id'], ms: expect.any(Number) }),
     expect.objectContaining({ level: 50, status: 500 }),
     expect.objectContaining({ level: 30, status: 400 }),
   ]);

@@ -13,7 +13,7 @@ export interface LoggingOptions {
 
 /**
  * One line a request, at its end: 5xx at error, 503 and 504 at warn, as slow ones are (never a watch), 4xx at info, others at debug, 429 too, however slow: where there is one there are thousands; and one at its beginning, at trace.
- * Never the query, a header or a body: they hold credentials. `bytes` counts what went over the connection, headers included; `waitedMs` is there
+ * Never the query, a header or a body: they hold credentials. `clientAddress` is what trusted proxies say; `bytes` counts what went over the connection, headers included; `waitedMs` is there
  * where the request had to wait for others to end, and makes none slow. A probe that fails is at debug: why it does has a line of its own.
  */
 export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {}): Filter {
@@ -37,6 +37,7 @@ export function withLogging(log: Logger, { slowMs = 1000 }: LoggingOptions = {})
         ms: rounded(ms),
         ...(context.waitedMs > 0 ? { waitedMs: rounded(context.waitedMs) } : {}),
         ...whoAsked(context),
+        clientAddress: context.clientAddress,
         bytes: socket.bytesWritten - bytesBefore,
       },
       isSlow ? 'slow request' : 'request',

@@ -1,6 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
-import { durationBuckets, registerReading, SeriesHistogram, type BytesObserver, type BytesRefusedBy, type InFlightObserver, type RefusedBy } from '#pkg/http/index';
+import type { BytesObserver, BytesRefusedBy } from '../memory/request-bytes.ts';
+import { registerReading } from '../metrics/register-reading.ts';
+import { durationBuckets, SeriesHistogram } from '../metrics/series-histogram.ts';
+import type { InFlightObserver } from './in-flight-limits.ts';
+import type { RefusedBy } from './refusal.ts';
 
 /** Overload is told so long after the first refusal, with what was refused meanwhile. Milliseconds. */
 const tellFirstMs = 1000;
