@@ -38,7 +38,7 @@ export class Reflector<T extends AnyObject> {
   #running: Promise<void> | undefined;
   /** Failures since it was followed last. */
   #failures = 0;
-  /** What came could not be taken in: a watch that begins is no proof that it can. */
+  /** What came could not be taken in. */
   #isSinkFailing = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -101,7 +101,7 @@ export class Reflector<T extends AnyObject> {
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncGenerator<string> {
     const { client, type, selection, sink } = this.#options;
     const stream = await client.watch(type, { ...selection, resourceVersion, signal });
-    if (!this.#isSinkFailing) this.#followed();
+    this.#followed();
     try {
       for await (const event of stream) {
         if (signal.aborted) return;

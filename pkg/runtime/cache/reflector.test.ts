@@ -1,0 +1,108 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { newExpired, newServiceUnavailable, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
+import { Reflector, type ReflectorSink } from './reflector.ts';
+import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from './scripted-api.ts';
+
+const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const backoff = { baseMs: 1, maxMs: 600_000 };
+const unreachable: ScriptedWatch = { refusal: newServiceUnavailable('away') };
+let running: Reflector<AnyObject> | undefined;
+
+afterEach(() => running?.stop());
+
+function added(revision: number): ClientEvent<AnyObject> {
+  return { type: 'ADDED', object: scriptedObject(`n-${revision}`, revision) };
+}
+
+/** Everything a sink hears, as text, and the moment when it has heard so much. */
+function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): { texts: string[]; sink: ReflectorSink<AnyObject>; until: (text: string) => Promise<void> } {
+  const texts: string[] = [];
+  const waiting = new Map<string, () => void>();
+  const note = (text: string): void => {
+    texts.push(text);
+    waiting.get(text)?.();
+  };
+  const sink: ReflectorSink<AnyObject> = {
+    replace: (objects, revision) => note(`${objects.length} at ${revision}`),
+    apply: (event) => {
+      apply(event);
+      note(event.type === 'BOOKMARK' ? `at ${event.resourceVersion}` : event.object.metadata.name!);
+    },
+    failing: (problem) => note(problem === undefined ? 'well' : 'failing'),
+  };
+  return { texts, sink, until: (text) => (texts.includes(text) ? Promise.resolve() : new Promise((resolve) => waiting.set(text, resolve))) };
+}
+
+function follow(api: ScriptedApi, sink: ReflectorSink<AnyObject>): void {
+  running = new Reflector({ client: api.client, type: scriptedType, sink, log, backoff });
+  running.start();
+}
+
+const empty = { resourceVersion: '1', items: [] };
+
+test('a watch that ends is taken up where it ended, by a bookmark too, and is closed', async () => {
+  const api = new ScriptedApi({ lists: [empty], watches: [{ events: [added(2)] }, { events: [{ type: 'BOOKMARK', resourceVersion: '9' }] }, { events: [added(10)], end: 'open' }] });
+  const { texts, sink, until } = heard();
+  follow(api, sink);
+  await until('n-10');
+  expect(api.asked).toEqual(['list', '1', '2', '9']);
+  expect(texts).toEqual(['0 at 1', 'n-2', 'at 9', 'n-10']);
+  expect(api.open).toBe(1);
+  await running!.stop();
+  expect(api.open).toBe(0);
+});
+
+test('a history that is no longer kept is listed anew, and is no problem', async () => {
+  const expired: ScriptedWatch = { refusal: newExpired('too old') };
+  const api = new ScriptedApi({ lists: [empty, empty, empty, { ...empty, resourceVersion: '5' }], watches: [expired, expired, expired, { events: [added(6)], end: 'open' }] });
+  const { texts, sink, until } = heard();
+  follow(api, sink);
+  await until('n-6');
+  expect(api.asked).toEqual(['list', '1', 'list', '1', 'list', '1', 'list', '5']);
+  expect(texts).not.toContain('failing');
+});
+
+test('the third failure in a row is a problem, and the next watch that begins ends it', async () => {
+  const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, { end: 'open' }] });
+  const { texts, sink, until } = heard();
+  follow(api, sink);
+  await until('well');
+  expect(texts).toEqual(['0 at 1', 'failing', 'well']);
+});
+
+test('an event that could not be taken in is listed, as it would not come again', async () => {
+  let failures = 0;
+  const refuseOnce = (): void => {
+    failures += 1;
+    if (failures === 1) throw new Error('cannot take it in');
+  };
+  const api = new ScriptedApi({ lists: [empty, { resourceVersion: '2', items: [scriptedObject('n-2', 2)] }], watches: [{ events: [added(2)] }, { events: [added(3)], end: 'open' }] });
+  const { texts, sink, until } = heard(refuseOnce);
+  follow(api, sink);
+  await until('n-3');
+  expect(texts).toEqual(['0 at 1', '1 at 2', 'n-3']);
+});
+
+test('lists that cannot be taken in are a problem, until one can', async () => {
+  const lists = Array.from({ length: 4 }, () => empty);
+  const api = new ScriptedApi({ lists, watches: [{ end: 'open' }] });
+  const { texts, sink, until } = heard();
+  let refusals = 0;
+  const replace: typeof sink.replace = (objects, revision) => {
+    refusals += 1;
+    if (refusals <= 3) throw new Error('cannot take it in');
+    sink.replace(objects, revision);
+  };
+  follow(api, { ...sink, replace });
+  await until('well');
+  expect(texts).toEqual(['failing', '0 at 1', 'well']);
+});
+
+test('what was followed is taken up soon, however often it failed before', async () => {
+  const rounds = Array.from({ length: 30 }, (_, i): ScriptedWatch => ({ events: [added(i + 2)] }));
+  const api = new ScriptedApi({ lists: [empty], watches: [unreachable, unreachable, unreachable, ...rounds] });
+  const { sink, until } = heard();
+  follow(api, sink);
+  // Doubled each time, the last wait would be of days.
+  await until('n-31');
+});

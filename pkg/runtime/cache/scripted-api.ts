@@ -1,0 +1,61 @@
+import { newServiceUnavailable, type AnyObject, type ClientEvent, type EventStream, type ObjectList, type Reader, type ResourceType, type Stored, type Watcher, type WatchOptions } from '#pkg/apimachinery/index';
+
+/** What a watch brings before it ends, well or by the error; `open` it does not end, and with `refusal` it does not begin. */
+export interface ScriptedWatch {
+  events?: readonly ClientEvent<AnyObject>[];
+  end?: 'open' | Error;
+  refusal?: Error;
+}
+
+/** An API for tests that answers lists and watches by a script, one after the other; after the last one nothing can be reached any more. */
+export class ScriptedApi {
+  /** Revisions at which watches began, `list` for each list. */
+  readonly asked: string[] = [];
+  /** Watches that are not closed. */
+  open = 0;
+  private readonly lists: ObjectList<AnyObject>[];
+  private readonly watches: ScriptedWatch[];
+
+  constructor({ lists = [], watches = [] }: { lists?: readonly ObjectList<AnyObject>[]; watches?: readonly ScriptedWatch[] }) {
+    this.lists = [...lists];
+    this.watches = [...watches];
+  }
+
+  get client(): Reader & Watcher {
+    const list = (): Promise<ObjectList<AnyObject>> => {
+      this.asked.push('list');
+      const next = this.lists.shift();
+      return next === undefined ? Promise.reject(newServiceUnavailable('no list is left')) : Promise.resolve(next);
+    };
+    const watch = (_type: ResourceType, { resourceVersion, signal }: WatchOptions): Promise<EventStream<AnyObject>> => {
+      this.asked.push(resourceVersion);
+      const next = this.watches.shift();
+      if (next === undefined) return Promise.reject(newServiceUnavailable('no watch is left'));
+      return next.refusal === undefined ? Promise.resolve(this.stream(next, signal)) : Promise.reject(next.refusal);
+    };
+    return { get: () => Promise.reject(new Error('not asked')), list, watch } as unknown as Reader & Watcher;
+  }
+
+  private stream({ events = [], end }: ScriptedWatch, signal: AbortSignal | undefined): EventStream<AnyObject> {
+    this.open += 1;
+    let isOpen = true;
+    return {
+      async *[Symbol.asyncIterator]() {
+        yield* events;
+        if (end instanceof Error) throw end;
+        if (end === 'open' && signal?.aborted !== true) await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+      },
+      close: () => {
+        if (isOpen) this.open -= 1;
+        isOpen = false;
+      },
+    };
+  }
+}
+
+/** An object of that name, as it was stored at that revision. */
+export function scriptedObject(name: string, resourceVersion: number, uid = name): Stored<AnyObject> {
+  return { apiVersion: 'v1', kind: 'Note', metadata: { name, uid, resourceVersion: String(resourceVersion) } } as Stored<AnyObject>;
+}
+
+export const scriptedType: ResourceType = { group: '', version: 'v1', kind: 'Note', plural: 'notes', namespaced: false, hasStatusSubresource: false };
