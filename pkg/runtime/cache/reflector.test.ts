@@ -26,7 +26,7 @@ function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): { tex
     replace: (objects, revision) => note(`${objects.length} at ${revision}`),
     apply: (event) => {
       apply(event);
-      note(event.type === 'BOOKMARK' ? `at ${event.resourceVersion}` : event.object.metadata.name!);
+      note(event.type === 'BOOKMARK' ? `at ${event.resourceVersion}` : event.object.metadata.name);
     },
     failing: (problem) => note(problem === undefined ? 'well' : 'failing'),
   };

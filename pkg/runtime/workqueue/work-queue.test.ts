@@ -23,6 +23,17 @@ describe('a queue', () => {
     expect(await takeAll(queue)).toEqual(['b', 'a', 'c']);
   });
 
+  test('keeps the order of thousands that come and go', async () => {
+    const { queue } = newQueue();
+    const keys = Array.from({ length: 6000 }, (_, i) => `k-${i}`);
+    const taken: string[] = [];
+    for (const [i, key] of keys.entries()) {
+      queue.add(key);
+      if (i % 3 !== 0) taken.push((await queue.take())!);
+    }
+    expect([...taken, ...(await takeAll(queue))]).toEqual(keys);
+  });
+
   test('gives a key that is being worked on only after its work, and then once', async () => {
     const { queue } = newQueue();
     queue.add('a');

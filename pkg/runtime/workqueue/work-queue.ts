@@ -97,7 +97,7 @@ export class WorkQueue {
     if (since === undefined) return;
     this.#working.delete(key);
     this.#observer?.done(this.#clock.now() - since);
-    if (this.#dirty.has(key) && !this.#closed) this.#makeReady(key);
+    if (this.#dirty.has(key)) this.#makeReady(key);
     if (this.#working.size > 0) return;
     for (const resolve of this.#idle) resolve();
     this.#idle = [];
