@@ -4,6 +4,7 @@ import { definePosts, FaultyClient, newPost, postType, startTestEnv, type TestEn
 import type { Log } from '../log.ts';
 import { Cache } from './cache.ts';
 import { CachedClient } from './cached-client.ts';
+import { ScriptedApi, scriptedObject, scriptedType } from './scripted-api.ts';
 
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -68,6 +69,25 @@ test('asks the API for what no cache has, and for what a cache cannot answer', a
   expect((await cached.list(postType, { labelSelector: 'seen=yes' })).items.map(({ metadata }) => metadata.name)).toEqual(['labelled']);
 });
 
+test('lists one namespace from the cache, or all', async () => {
+  const type = { ...scriptedType, namespaced: true };
+  const objects = ['a', 'b', 'a'].map((namespace, i) => {
+    const object = scriptedObject(`n-${i}`, i + 1);
+    return { ...object, metadata: { ...object.metadata, namespace } };
+  });
+  const api = new ScriptedApi({ lists: [{ resourceVersion: '9', items: objects }], watches: [{ end: 'open' }] });
+  const small = new Cache({ client: api.client, log: silent });
+  small.informerFor(type);
+  small.start();
+  await small.waitForSync(AbortSignal.timeout(60_000));
+  const reader = new CachedClient({ client: api.client as Client, cache: small });
+  const names = async (namespace?: string): Promise<string[]> => (await reader.list(type, namespace === undefined ? {} : { namespace })).items.map(({ metadata }) => metadata.name);
+  expect(await names('a')).toEqual(['n-0', 'n-2']);
+  expect(await names()).toEqual(['n-0', 'n-1', 'n-2']);
+  expect(api.asked).toEqual(['list', '9']);
+  await small.stop();
+});
+
 test('gives up on a cache that stays behind when its caller does', async () => {
   const behind = new Cache({ client, log: silent });
   const slow = new CachedClient({ client, cache: behind });
@@ -110,6 +130,9 @@ test('puts its fence on every write', async () => {
   await fenced.patchStatus(postType, key, patch);
   await fenced.delete(postType, key);
   expect(seen).toEqual([fence, fence, fence, fence, fence, fence]);
+  const ofCall = { ...fence, lease: 'b' };
+  await fenced.update(postType, object, { fence: ofCall });
+  expect(seen.at(-1)).toBe(ofCall);
 });
 
 test('is told of failures as the server tells them', async () => {
