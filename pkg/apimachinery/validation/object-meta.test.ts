@@ -21,6 +21,11 @@ describe('validateObjectMeta', () => {
     expect(validateObjectMeta(meta, options)).toEqual({ causes: [], warnings: [] });
   });
 
+  test('annotations may come to 256 KiB, keys included', () => {
+    expect(causesOf({ annotations: { a: 'x'.repeat(256 * 1024 - 1) } })).toEqual([]);
+    expect(causesOf({ annotations: { a: 'x'.repeat(256 * 1024) } })).toHaveLength(1);
+  });
+
   test.each<[object, string, string]>([
     [{ name: '' }, 'metadata.name: Required value: name or generateName is required', 'no name'],
     [{ name: 'Hello' }, 'metadata.name: Invalid value: "Hello": must consist of lower case', 'capitals'],

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { parseFieldSelector, type IndexDefinition } from '#pkg/apimachinery/index';
-import type { Change, ChangeFeed, ChangeListener } from '#pkg/storage/index';
+import { StorageError, type Change, type ChangeFeed, type ChangeListener } from '#pkg/storage/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { InformerBus, type BusWatchRequest } from './informer-bus.ts';
 import { WatchGroup } from './watch-group.ts';
@@ -87,5 +87,51 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('history goes a piece at a 
   }
   const watch = await watching;
   expect([request.heard.at(-1), watch.cursor]).toEqual(['ADDED 4', 4]);
+  bus.stop();
+});
+
+const quiet = pino({ level: 'silent' });
+const everything = { labels: [], fields: [] };
+
+test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('a change larger than a piece of history is a piece of its own: %j', async ({ ringCount }) => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
+  const huge = (revision: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(400_000) }) });
+  feed.tell(huge(1), huge(2), created(3));
+  const request = { ...requestOf(0), selector: everything };
+  await bus.watch(request);
+  expect(request.heard).toEqual(['ADDED 1', 'ADDED 2', 'ADDED 3']);
+  bus.stop();
+});
+
+test('a watch from before the model that is served now is 410', async () => {
+  const feed = new Feed();
+  feed.incarnationOf = () => Promise.resolve({ modelId: 1, replaces: 2, computedSince: new Map() });
+  const bus = new InformerBus({ changes: feed, log: quiet });
+  feed.tell(created(1), created(2), created(3));
+  await expect(bus.watch({ ...requestOf(1), selector: everything })).rejects.toMatchObject({ reason: 'Expired', message: 'too old resource version: 1 (2)' });
+  const request = { ...requestOf(2), selector: everything };
+  await bus.watch(request);
+  expect(request.heard).toEqual(['ADDED 3']);
+  bus.stop();
+});
+
+test('history that is compacted while it is read is 410, and one that cannot be read 503', async () => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet, ringCount: 0 });
+  feed.tell(created(1), created(2));
+  feed.read = () => Promise.reject(new StorageError('Compacted', 'gone'));
+  await expect(bus.watch({ ...requestOf(1), selector: everything })).rejects.toMatchObject({ reason: 'Expired', message: 'too old resource version: 1 (0)' });
+  feed.read = (_resource, after) => Promise.resolve({ changes: [], upTo: after });
+  await expect(bus.watch({ ...requestOf(1), selector: everything })).rejects.toMatchObject({ code: 503, message: 'the change history cannot be read at present' });
+  bus.stop();
+});
+
+test('how far it is does not go back', () => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet });
+  feed.tell(created(1), created(4));
+  feed.listener([], 3);
+  expect(bus.cursor).toBe(4);
   bus.stop();
 });
