@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
@@ -176,4 +177,7 @@ test('a client that is gone ends the watch at once, and leaves no timer and no l
   await connection.ended;
   await turn();
   expect([response.destroyed, told, jest.getTimerCount(), response.listenerCount('drain')]).toEqual([true, ['began', 'sent', 'over'], 0, 0]);
+  connection.dispose();
+  expect(told).toEqual(['began', 'sent', 'over']);
+  expect([draining, gone].map(({ signal }) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
 });

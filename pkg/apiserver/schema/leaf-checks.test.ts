@@ -47,3 +47,23 @@ test('passes what Ajv finds no failure in, and nothing else', () => {
     { numRuns: 400 },
   );
 });
+
+test.each<[JsonSchema, JsonValue, JsonValue]>([
+  [{ type: 'integer' }, 9_007_199_254_740_991, 9_007_199_254_740_992],
+  [{ minLength: 2 }, 'ab', '\u{1f600}'],
+  [{ maxLength: 1 }, '\u{1f600}', 'ab'],
+  [{ minItems: 1 }, [1], []],
+  [{ maxItems: 1 }, [1], [1, 2]],
+  [{ minProperties: 1 }, { a: 1 }, {}],
+  [{ maxProperties: 1 }, { a: 1 }, { a: 1, b: 2 }],
+  [{ minimum: 1, exclusiveMinimum: true }, 1.5, 1],
+  [{ maximum: 1, exclusiveMaximum: true }, 0.5, 1],
+  [{ multipleOf: 0.01 }, 4.35, 4.355],
+  [{ multipleOf: 1e-7 }, 0.3, 0.30000005],
+  [{ required: ['constructor'] }, { constructor: 1 }, {}],
+  [{ enum: [{ a: 1, b: [2] }] }, { b: [2], a: 1 }, { a: 1, b: [3] }],
+])('%j: %j passes, %j does not', (rules, good, bad) => {
+  const leaves = new LeafValidators();
+  const meter = new PatternMeter();
+  expect([leaves.passes(rules, good, meter), leaves.passes(rules, bad, meter)]).toEqual([true, false]);
+});

@@ -129,3 +129,30 @@ test('a stop ends, and says so, where a model cannot be taken out of service', a
   expect(record.status.phase).toBe('Disabled');
   expect(record.status.conditions).toContainEqual(expect.objectContaining({ type: 'ModelsServed', status: 'True', reason: 'SomeLeft', message: expect.stringMatching(/gadgets\.preset\.example\.com \(.*not today/) }));
 });
+
+/** Whichever plugin of these tests had it before. */
+async function registerGadgets(plugin: string): Promise<void> {
+  if ((await find(definitionType, gadgets)) !== undefined) await client.patch(definitionType, keyOf(gadgets), { type: 'merge', patch: { metadata: { labels: { 'svc.run/plugin': plugin } } } });
+  await registerModel(client, Gadget, { plugin });
+}
+
+const areGadgetsServed = async (): Promise<boolean> => (await client.get(definitionType, keyOf(gadgets))).spec.versions.some(({ served }) => served);
+
+test('a stop removes what was shipped first, then ends the worker, and takes its models out of service last', async () => {
+  const record = await newRecord('ordered');
+  await ship(record, [widget('ordered')]);
+  await registerGadgets('ordered');
+  const seen: unknown[] = [];
+  await stopPlugin({ record, client, log, signal, stopWorker: async () => void seen.push((await find(Widget, 'ordered')) === undefined, await areGadgetsServed()) });
+  expect([...seen, await areGadgetsServed(), record.status.phase]).toEqual([true, true, false, 'Disabled']);
+});
+
+test('a start that fails leaves what an earlier one shipped and registered', async () => {
+  const record = await newRecord('again');
+  await ship(record, [widget('again')]);
+  await registerGadgets('again');
+  await record.change({ models: [gadgets] });
+  await undoStart({ record, client, log, signal });
+  expect(await find(Widget, 'again')).toBeDefined();
+  expect(await areGadgetsServed()).toBe(true);
+});

@@ -1,0 +1,68 @@
+import { Readable, Writable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Database, migrate, silentLog } from '#pkg/database/index';
+import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
+import { backUp } from './back-up.ts';
+import { putTogether, takenApart } from './backuptest/plain-archive.ts';
+import { filled, shop, structure } from './backuptest/shop-schema.ts';
+import { restore } from './restore.ts';
+
+const { signal } = new AbortController();
+const homes: TestDatabase[] = [];
+const databases: Database[] = [];
+let original: Database;
+let archive: Buffer;
+
+beforeAll(async () => {
+  original = await newDatabase('svc');
+  await migrate(original, 'shop', shop.migrations);
+  await original.pool.query(filled);
+  archive = await backedUp();
+});
+afterAll(async () => {
+  for (const database of databases) await database.close();
+  for (const home of homes) await home.drop();
+});
+
+async function newDatabase(applicationName = 'svc restore'): Promise<Database> {
+  const home = await createTestDatabase();
+  homes.push(home);
+  const database = await Database.connect({ connection: home.connection, log: silentLog, applicationName });
+  databases.push(database);
+  return database;
+}
+
+async function backedUp(): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  await backUp({ database: original, schemas: [shop], version: '1.2.3', signal }, new Writable({ write: (piece: Buffer, _, done) => (pieces.push(piece), done()) }));
+  return Buffer.concat(pieces);
+}
+
+const restored = (database: Database, bytes: Buffer): ReturnType<typeof restore> => restore({ database, schemas: [shop], replace: false, signal, serverWait: 0 }, Readable.from([bytes], { objectMode: false }));
+const linesOf = async (database: Database, text: string): Promise<unknown[]> => (await database.pool.query<object>(text)).rows;
+
+test('rows and all that tables are made of come back; what is left out, or unlogged, or of a model that is gone, does not', async () => {
+  const database = await newDatabase();
+  expect(await restored(database, archive)).toMatchObject({ tables: 5, rows: 508 });
+  expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
+  for (const rows of ['customers ORDER BY id', 'kinds ORDER BY id', 'm_1 ORDER BY rev']) expect(await linesOf(database, `SELECT * FROM shop.${rows}`)).toEqual(await linesOf(original, `SELECT * FROM shop.${rows}`));
+  for (const table of ['carts', 'counters']) expect(await linesOf(database, `SELECT FROM shop.${table}`)).toEqual([]);
+  expect(await linesOf(database, "SELECT FROM pg_class WHERE relname = 'm_2'")).toEqual([]);
+});
+
+test('rows that contradict each other are refused in a sentence, and leave nothing', async () => {
+  const database = await newDatabase();
+  const plain = takenApart(archive);
+  plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
+  await expect(restored(database, putTogether(plain))).rejects.toThrow(/^The rows of the backup contradict each other: .*foreign key/);
+  expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
+});
+
+test('a table with something that this program does not make is not backed up without it', async () => {
+  await original.pool.query('ALTER TABLE shop.m_1 ADD CONSTRAINT positive CHECK (rev > 0)');
+  try {
+    await expect(backedUp()).rejects.toThrow('Table shop.m_1 has something that this program does not make, and cannot back up: positive.');
+  } finally {
+    await original.pool.query('ALTER TABLE shop.m_1 DROP CONSTRAINT positive');
+  }
+});
