@@ -94,6 +94,8 @@ test('gives up on a cache that stays behind when its caller does', async () => {
   // Never started: it does not see the write.
   behind.informerFor(postType);
   await slow.create(postType, newPost('unseen'));
+  // As long as it has not begun, others ask the API.
+  expect((await new CachedClient({ client, cache: behind }).get(postType, { namespace: '', name: 'unseen' })).metadata.name).toBe('unseen');
   const abort = new AbortController();
   const waiting = slow.catchUp(abort.signal);
   abort.abort(new Error('enough'));

@@ -128,3 +128,27 @@ test('a write whose acknowledgement is lost is done, once, and the sink is told 
   await running;
   expect([heard.at(-1), await logged('e')]).toEqual(['done e', 1]);
 });
+
+test('a write is not sent again where the log no longer tells whether it was made', async () => {
+  await runner.run([writeOf(sampleObject('f0'))]);
+  heard = [];
+  const { rows } = await direct.pool.query<{ compacted: string }>('SELECT compacted FROM platform.meta');
+  await other.query(`BEGIN; SELECT pg_advisory_xact_lock(${revisionLock})`);
+  const running = runner.run([writeOf(sampleObject('f'))]);
+  await waitUntil(async () => (await waiting()) !== undefined);
+  await direct.pool.query('UPDATE platform.meta SET compacted = 1000');
+  await proxy.cut(1);
+  await running;
+  await other.query('COMMIT');
+  await direct.pool.query('UPDATE platform.meta SET compacted = $1', [rows[0]!.compacted]);
+  expect([heard, await logged('f')]).toEqual([['Timeout f'], 0]);
+});
+
+test('a session that takes no writes, as one of a standby, is not kept', async () => {
+  await runner.run([writeOf(sampleObject('g0'))]);
+  await connection.run({ text: 'SET default_transaction_read_only = on', values: [] });
+  heard = [];
+  await runner.run([writeOf(sampleObject('g'))]);
+  await runner.run([writeOf(sampleObject('g'))]);
+  expect(heard).toEqual(['Unavailable g', 'committed g', 'done g']);
+});
