@@ -477,7 +477,7 @@ test('speaks https, and survives a client that does not', async () => {
 });
 
 test('handshakes that are not done, from however many addresses, close no connection whose handshake is done', async () => {
-  const server = new HttpServer({ handler: ok, log: pino({ level: 'silent' }), limits: { connections: 8 } });
+  const server = new HttpServer({ handler: ok, log: pino({ level: 'silent' }), limits: { connections: 140 } });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
   const secure = connectTls({ port, host: '127.0.0.1', ca: testCertificate });
   const ask = async (): Promise<string> => {
@@ -486,12 +486,12 @@ test('handshakes that are not done, from however many addresses, close no connec
     return answer.toString();
   };
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
-  const halfDone = Array.from({ length: 20 }, (_, i) => connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }));
+  const halfDone = Array.from({ length: 180 }, (_, i) => connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${i + 2}` }));
   await Promise.all(halfDone.map((socket) => once(socket.on('error', () => undefined), 'connect')));
-  // The four that are left; those before them are closed.
-  await Promise.all(halfDone.slice(0, 16).map((socket) => readAll(socket)));
+  // Half of the connections are left to them; those before are closed.
+  await Promise.all(halfDone.slice(0, 110).map((socket) => readAll(socket)));
   expect(await ask()).toMatch(/^HTTP\/1.1 200 /);
-  expect(server.connections).toMatchObject({ open: 5, refused: { idle: 16 } });
+  expect(server.connections).toMatchObject({ open: 71, refused: { idle: 110 } });
   secure.destroy();
   for (const socket of halfDone) socket.destroy();
   await server.close({ drainTimeoutMs: 1000 });

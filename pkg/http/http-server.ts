@@ -24,7 +24,7 @@ export interface HttpServerLimits extends RequestLimits, ConnectionLimitsOptions
   keepAliveTimeoutMs: number;
   /** For a connection on which a request is under way and no byte moves, such as one whose client has stopped reading; default 120 s. To be longer than any request may take, and than a watch's heartbeat. */
   stallTimeoutMs: number;
-  /** For the rest of a body nobody read to arrive after the answer, before the connection is closed; default 1 s. */
+  /** How long a client may send nothing of a body that nobody reads, after the answer, before the connection is closed; default 1 s. */
   lingerMs: number;
 }
 
@@ -68,6 +68,8 @@ const backlog = 4096;
 const settleMs = 1000;
 /** From a connection until its TLS handshake is done. */
 const handshakeTimeoutMs = 10_000;
+/** So many may be under way whatever the limit of connections is. */
+const fewHandshakes = 2 * reservedConnections;
 /** While connections that ask nothing are kept open after a drain has begun: closed at once, they would cut off a request on its way. */
 const longestFarewellMs = 1000;
 /** For connections that are made but not yet accepted when a drain begins. */
@@ -185,7 +187,7 @@ export class HttpServer {
   private greet(socket: Socket): void {
     const ends = endsOf(socket);
     const [oldest] = this.greeting.values();
-    if (oldest !== undefined && this.greeting.size >= this.limits.connections / 2) this.admitted.cutIdle(oldest);
+    if (oldest !== undefined && this.greeting.size >= Math.max(this.limits.connections / 2, fewHandshakes)) this.admitted.cutIdle(oldest);
     this.greeting.set(ends, socket);
     socket.once('close', () => {
       if (this.greeting.delete(ends) && !this.isParting && !this.admitted.hasCut(socket)) this.failedHandshakes += 1;

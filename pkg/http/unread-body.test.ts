@@ -6,7 +6,7 @@ import type { Handler } from './request-context.ts';
 import { sendJson } from './respond.ts';
 import { readAll, startTestServer, type TestServer } from './start-test-server.ts';
 
-const bodyBytes = 4 * 1024 * 1024;
+const bodyBytes = 12 * 1024 * 1024;
 const post = `POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: ${bodyBytes}\r\n\r\n`;
 const last = 'GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n';
 let started: TestServer | undefined;
@@ -32,9 +32,9 @@ function* longWork(ms: number): SlicedWork<void> {
 }
 
 test('the rest of a refused body is taken in however long the event loop has other work, and the connection goes on', async () => {
-  started = await startTestServer(refuse, { limits: { lingerMs: 200 } });
+  started = await startTestServer(refuse, { limits: { lingerMs: 1000 } });
   const socket = await started.open();
-  const work = runInTurns(longWork(1500));
+  const work = runInTurns(longWork(2500));
   socket.write(post);
   socket.write(Buffer.alloc(bodyBytes));
   socket.write(last);

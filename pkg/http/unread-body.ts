@@ -1,20 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import { EventLoopTurns } from '#pkg/apimachinery/index';
 
+/** For all of the body to arrive. Milliseconds. */
+const longestMs = 30_000;
+
 /**
  * Takes in the rest of a body that nobody reads, as the event loop has time for it: a socket closed over unread bytes is reset, and the client may lose the answer.
- * Closes the connection of a client that takes longer than `maxMs` to send it, in milliseconds.
+ * Closes the connection of a client that sends nothing for `silenceMs`, or is not done after 30 s.
  */
-export function takeInUnreadBody(request: IncomingMessage, maxMs: number): void {
+export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): void {
   const { socket } = request;
   const turns = new EventLoopTurns({ isLarge: true });
-  let leftMs = maxMs;
-  let since = 0;
+  const deadline = performance.now() + longestMs;
   let timer: NodeJS.Timeout | undefined;
   const goOn = (): void => {
     if (socket.destroyed) return;
-    since = performance.now();
-    timer = setTimeout(() => socket.destroy(), leftMs);
+    timer = setTimeout(() => socket.destroy(), silenceMs);
     request.resume();
   };
   const end = (): void => {
@@ -22,10 +23,10 @@ export function takeInUnreadBody(request: IncomingMessage, maxMs: number): void 
     socket.off('close', end);
   };
   request.on('data', () => {
+    if (performance.now() > deadline) return void socket.destroy();
+    timer?.refresh();
     if (!turns.due) return;
     clearTimeout(timer);
-    // Only the client's own time counts.
-    leftMs -= performance.now() - since;
     request.pause();
     void turns.next().then(goOn);
   });
