@@ -9,7 +9,7 @@ import { freePort } from '../free-port.ts';
 import type { AttackOptions } from './attack-options.ts';
 import { startAttackWorld, type AttackWorld } from './attack-world.ts';
 import type { Order, Results } from './attacker.ts';
-import { attacks } from './attacks.ts';
+import { attacks, type Attack } from './attacks.ts';
 import { LegitimateUser, type Experience } from './legitimate-user.ts';
 import { startProxy, type ServicePorts } from './proxy.ts';
 
@@ -44,7 +44,7 @@ export async function runAttacks(options: AttackOptions, report: (verdict: Verdi
     const turns = options.isSample ? chosen.length : ways.length * chosen.length;
     const seconds = Math.max(1, options.seconds / (turns + ways.length));
     for (const [index, { way, ports }] of ways.entries()) {
-      const own = options.isSample ? chosen.filter((_, i) => i % ways.length === index) : chosen;
+      const own = chosen.filter((attack, i) => (tls(attack) ? index === 0 : !options.isSample || i % ways.length === index));
       await attackBy({ world, attacker, ports, way, seconds, chosen: own, options, report });
     }
     const died = await world.server.health();
@@ -69,7 +69,7 @@ interface Way {
 }
 
 async function attackBy({ world, attacker, ports, way, seconds, chosen, options, report }: Way): Promise<void> {
-  const user = new LegitimateUser(world, { ports, address: userAddress });
+  const user = new LegitimateUser(world, { ports, address: userAddress, ...(way === 'direct' ? { tlsPort: world.tlsPort } : {}) });
   try {
     // What an attack before has left behind may take its time on a busy machine.
     await until('the user is served while nobody attacks', 60_000, () => user.introduce().then(() => true));
@@ -78,18 +78,29 @@ async function attackBy({ world, attacker, ports, way, seconds, chosen, options,
     for (const service of ['platform', 'access'] as const) report(verdictOf(await user.burst(burstCount, service), { name: `${burstCount} requests of a session at once, ${service}`, way }));
     const limitMs = options.isSample ? undefined : Math.max(harmlessMs, 2 * quantile(quiet.times, 0.99));
     for (const attack of chosen) {
-      attacker.send({ attack, port: ports[attack.service], addresses: attackerAddresses, seed: options.seed } satisfies Order);
+      attacker.send({ attack, port: tls(attack) ? world.tlsPort : ports[attack.service], addresses: attackerAddresses, seed: options.seed } satisfies Order);
       await delay(seconds * 200);
       const experience = await user.use(seconds * 0.8);
       attacker.send('stop');
       const [results] = (await once(attacker, 'message')) as [Results];
       // Connections that the attack has left behind are accepted first.
       await until('a new connection is served again', 60_000, async () => (await fetch(`http://127.0.0.1:${world.ports[attack.service]}/livez`)).ok);
-      report(verdictOf(experience, { name: `${attack.name}, ${attack.service}`, way, results, ...(limitMs === undefined ? {} : { limitMs }) }));
+      const verdict = verdictOf(experience, { name: `${attack.name}, ${attack.service}`, way, results, ...(limitMs === undefined ? {} : { limitMs }) });
+      if (!hasReached(results)) verdict.failures.push('the attack reached nothing');
+      report(verdict);
     }
   } finally {
     user.close();
   }
+}
+
+function tls(attack: Attack): boolean {
+  return attack.kind === 'hold' && attack.isTls === true;
+}
+
+/** Was anything answered, or held open? */
+function hasReached(results: Results): boolean {
+  return Object.keys(results).some((each) => /^(?:\d{3}|held [1-9]\d*)$/.test(each));
 }
 
 function verdictOf({ times, failures }: Experience, { name, way, results = {}, limitMs }: { name: string; way: string; results?: Results; limitMs?: number }): Verdict {

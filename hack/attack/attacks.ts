@@ -29,6 +29,8 @@ export interface Hold extends AttackBase {
   drip: string;
   /** Are answers read? */
   reads: boolean;
+  /** On the port for https; only where attackers reach the server itself. */
+  isTls?: boolean;
 }
 
 const post = (path: string, headers = ''): string => `POST ${path} HTTP/1.1\r\nHost: svc\r\n${headers}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
@@ -39,6 +41,8 @@ const profile = '/api/v1/users/profile/';
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const uuid = '00000000-1111-4222-8333-444444444444';
 const guess = 'username=nobody-*&password=guess-*';
+/** The beginning of a ClientHello of 512 bytes. */
+const halfHello = '\x16\x03\x01\x02\x00\x01\x00';
 const sample = 'GET /docs HTTP/1.1\r\nHost: svc\r\n\r\n'.repeat(16);
 
 /** Each by itself; what they send is bounded, so that the machine is not what gives way. */
@@ -51,6 +55,7 @@ export const attacks: readonly Attack[] = [
   hold('slow headers', 'access', 'GET /login/ HTTP/1.1\r\nHost: svc\r\nX-A: ', { count: 300 }),
   hold('slow headers', 'platform', 'GET /docs HTTP/1.1\r\nHost: svc\r\nX-A: ', { count: 300 }),
   hold('connections without a byte', 'access', '', { count: 2500, drip: '' }),
+  hold('TLS handshakes half done', 'platform', halfHello, { count: 2500, drip: '', isTls: true }),
   hold('connections without a byte', 'platform', '', { count: 2500, drip: '' }),
   hold('readers that do not read', 'platform', sample, { count: 200, drip: '', reads: false }),
   flood('wrong Bearer tokens', 'access', profile, { Authorization: 'Bearer *' }),

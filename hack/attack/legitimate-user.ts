@@ -1,4 +1,5 @@
 import { Agent, request as httpRequest, type OutgoingHttpHeaders } from 'node:http';
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { signDraft } from '../matrix/wire/sign-request.ts';
 import type { AttackWorld } from './attack-world.ts';
@@ -16,6 +17,7 @@ interface Question {
   path: string;
   headers: () => OutgoingHttpHeaders;
   body?: string;
+  isTls?: boolean;
 }
 
 export interface Experience {
@@ -28,13 +30,19 @@ export interface Experience {
 /** Somebody with a credential of every form, who uses both services at an even pace, whatever others do. */
 export class LegitimateUser {
   readonly #agent: Agent;
+  readonly #tlsAgent: TlsAgent;
+  readonly #tlsPort: number | undefined;
   readonly #ports: ServicePorts;
   readonly #questions: readonly Question[];
 
-  constructor(world: AttackWorld, { ports, address }: { ports: ServicePorts; address: string }) {
+  /** `tlsPort`: of the platform, asked by https besides. */
+  constructor(world: AttackWorld, { ports, address, tlsPort }: { ports: ServicePorts; address: string; tlsPort?: number }) {
     this.#ports = ports;
+    this.#tlsPort = tlsPort;
     this.#agent = new Agent({ keepAlive: true, localAddress: address });
-    this.#questions = questionsOf(world);
+    // Whose certificate it is does not matter here.
+    this.#tlsAgent = new TlsAgent({ keepAlive: true, localAddress: address, rejectUnauthorized: false });
+    this.#questions = questionsOf(world).filter(({ isTls }) => isTls !== true || tlsPort !== undefined);
   }
 
   /** Each question once: what is known from here on. */
@@ -68,6 +76,7 @@ export class LegitimateUser {
 
   close(): void {
     this.#agent.destroy();
+    this.#tlsAgent.destroy();
   }
 
   async #ask(question: Question, { times, failures }: Experience): Promise<void> {
@@ -79,10 +88,12 @@ export class LegitimateUser {
     failures.set(failure, (failures.get(failure) ?? 0) + 1);
   }
 
-  #send({ service, method, path, headers, body }: Question): Promise<string> {
+  #send({ service, method, path, headers, body, isTls }: Question): Promise<string> {
+    const to = isTls === true ? { port: this.#tlsPort, agent: this.#tlsAgent } : { port: this.#ports[service], agent: this.#agent };
+    const newRequest = isTls === true ? httpsRequest : httpRequest;
     return new Promise((resolve) => {
       const send = (isRetried: boolean): void => {
-        const request = httpRequest({ host: '127.0.0.1', port: this.#ports[service], agent: this.#agent, method, path, headers: headers(), timeout: timeoutMs }, (response) => {
+        const request = newRequest({ host: '127.0.0.1', ...to, method, path, headers: headers(), timeout: timeoutMs }, (response) => {
           response.resume();
           response.on('error', () => resolve('cut off')).on('end', () => resolve(String(response.statusCode)));
         });
@@ -112,6 +123,7 @@ function questionsOf({ token, credentials, session, accessKey, login, personalTo
   return [
     get('a Bearer token', 'access', profile, () => ({ Authorization: `Bearer ${token}` })),
     get('a personal token', 'platform', '/api/v1/namespaces', () => ({ Authorization: `Bearer ${personalToken}` })),
+    { ...get('a personal token over https', 'platform', '/api/v1/namespaces', () => ({ Authorization: `Bearer ${personalToken}` })), isTls: true },
     get('a session', 'access', profile, () => cookie),
     get('a session', 'platform', '/apis', () => cookie),
     get('a signature', 'access', profile, signed),
