@@ -19,3 +19,10 @@ test('a message names as many causes as can be read, and the details name all', 
   expect(message).toMatch(/^Post\.g\.io "a" is invalid: \[spec\.f0: x.*, and \d\d more\]$/);
   expect(details!.causes).toHaveLength(100);
 });
+
+test('a name that is far too long is cut in what is said of it', () => {
+  const name = 'A'.repeat(100_000);
+  const { message, details } = newInvalid({ group: 'g.io', kind: 'Post' }, name, [{ reason: 'FieldValueInvalid', message: 'no', field: 'metadata.name' }]).toStatus();
+  expect(message).toBe(`Post.g.io "${'A'.repeat(253)}..." is invalid: metadata.name: no`);
+  expect(details?.name).toBe(`${'A'.repeat(253)}...`);
+});

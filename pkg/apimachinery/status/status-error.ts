@@ -3,6 +3,8 @@ import type { Status, StatusCause, StatusDetails, StatusReason } from './status.
 
 /** Of causes, in a message. Characters. */
 const longestList = 10_000;
+/** Of a name that may be invalid because of its length; the longest valid one has 253 characters. */
+const longestName = 256;
 /** Messages echo what clients sent, and are shown on terminals: control characters but tab and line feed, and halves of characters, are no part of one. */
 const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
 
@@ -120,9 +122,10 @@ export function newInvalid(kind: Pick<GroupVersionKind, 'group' | 'kind'>, name:
   const sorted = [...causes].toSorted((a, b) => compareText(a.field ?? '', b.field ?? ''));
   const texts = sorted.map((cause) => (cause.field === undefined || cause.field === '' ? cause.message : `${cause.field}: ${cause.message}`));
   const subject = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+  const shown = name.length <= longestName ? name : `${name.slice(0, longestName - 3)}...`;
   const list = texts.length === 1 ? texts[0] : `[${listed(texts)}]`;
-  return new StatusError(422, 'Invalid', `${subject} "${name}" is invalid: ${list}`, {
-    details: { ...(name === '' ? {} : { name }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes: sorted },
+  return new StatusError(422, 'Invalid', `${subject} "${shown}" is invalid: ${list}`, {
+    details: { ...(name === '' ? {} : { name: shown }), ...(kind.group === '' ? {} : { group: kind.group }), kind: kind.kind, causes: sorted },
   });
 }
 
