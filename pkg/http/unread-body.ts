@@ -23,7 +23,10 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
     socket.off('close', end);
   };
   request.on('data', () => {
-    if (performance.now() > deadline) return void socket.destroy();
+    if (performance.now() > deadline) {
+      socket.destroy();
+      return;
+    }
     timer?.refresh();
     if (!turns.due) return;
     clearTimeout(timer);

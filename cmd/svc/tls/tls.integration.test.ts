@@ -61,10 +61,10 @@ describe('certificate and key files', () => {
     await rename(join(folder, '..data_tmp'), join(folder, '..data'));
   }
 
-  async function openMounted(pair: KeyPair): Promise<CertificateFiles> {
+  async function openMounted(pair: KeyPair, options: { pollMs?: number } = {}): Promise<CertificateFiles> {
     await mount(pair, '1');
     for (const name of ['tls.crt', 'tls.key']) await symlink(join('..data', name), join(folder, name));
-    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20 });
+    const files = await CertificateFiles.open({ certFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key'), log, settleMs: 20, ...options });
     closers.push(() => files.close());
     return files;
   }
@@ -92,6 +92,15 @@ describe('certificate and key files', () => {
     await mount(await issueCertificate(authority, ['127.0.0.1']), '3');
     await waitUntil(() => messages.includes('the certificate was replaced'));
     expect(messages.filter((message) => message.startsWith('the new certificate'))).toHaveLength(1);
+  });
+
+  test('that are replaced between the reads of the two are read again, as one pair', async () => {
+    const authority = await makeAuthority();
+    const pairs = [await issueCertificate(authority, ['127.0.0.1']), await issueCertificate(authority, ['127.0.0.1'])] as const;
+    const files = await openMounted(pairs[0], { pollMs: 1 });
+    for (let version = 2; version <= 100; version += 1) await mount(pairs[version % 2 === 0 ? 1 : 0], String(version));
+    await waitUntil(() => files.certificate.pair.cert === pairs[1].cert);
+    expect(messages.filter((message) => message !== 'the certificate was replaced')).toEqual([]);
   });
 
   test('that are written one after the other are used when both are there, whichever comes first', async () => {

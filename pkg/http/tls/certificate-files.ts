@@ -6,6 +6,8 @@ import { CertificateError, ServerCertificate, type KeyPair } from './server-cert
 
 /** A chain of a few certificates takes a tenth. */
 const longestFile = 1024 * 1024;
+/** Of files that are replaced again and again while they are read. */
+const MAX_READS = 5;
 
 export interface CertificateFilesOptions {
   certFile: string;
@@ -106,8 +108,15 @@ export class CertificateFiles {
   }
 }
 
+/** Both files of one version: where they are replaced between the two reads, the certificate of one and the key of the other would be no pair. */
 async function readPair({ certFile, keyFile }: CertificateFilesOptions): Promise<KeyPair> {
-  return { cert: await readText(certFile), key: await readText(keyFile) };
+  let cert = await readText(certFile);
+  for (let attempt = 1; ; attempt += 1) {
+    const key = await readText(keyFile);
+    const certAfter = await readText(certFile);
+    if (certAfter === cert || attempt === MAX_READS) return { cert: certAfter, key };
+    cert = certAfter;
+  }
 }
 
 async function readText(file: string): Promise<string> {
