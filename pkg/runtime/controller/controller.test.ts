@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { fenceHeader, newConflict } from '#pkg/apimachinery/index';
-import { waitUntil } from '../../testenv/faults/wait-until.ts';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import type { Log } from '../log.ts';
 import { TerminalError, type ReconcileRequest, type ReconcileResult } from '../reconcile/reconciler.ts';
 import { ChannelSource } from '../source/source.ts';
 import { ItemBackoff } from '../workqueue/rate-limiter.ts';
 import { Controller, type ControllerOptions, type ReconcileOutcome } from './controller.ts';
+import { ReconcileFailures } from './reconcile-failures.ts';
 
 const a: ReconcileRequest = { namespace: '', name: 'a' };
 const b: ReconcileRequest = { namespace: 'team', name: 'b' };
@@ -182,6 +183,39 @@ describe('a controller', () => {
     await waitUntil(() => attempts.length === 3);
     expect(outcomes).toEqual(expect.arrayContaining(['timeout', 'success']));
     expect(attempts[2]!.request).toEqual(a);
+  });
+
+  test('tells of a reconcile that does not heed its signal while it goes on, and no longer when it went well', async () => {
+    const failures = new ReconcileFailures();
+    const { source, attempts, outcomes, logged } = await start({ timeoutMs: 5, failures, limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }) });
+    source.push(a);
+    await waitUntil(() => logged.length > 0, waitMs, 'a line that says that the reconcile has not ended');
+    expect(logged).toEqual(['the reconcile took too long and has not ended']);
+    const error = new Error('the reconcile took longer than 5 ms');
+    expect(failures.summary).toEqual({ objects: 1, since: expect.any(Number), last: { controller: 'test', request: '/a', attempt: 1, error, isLasting: true } });
+    attempts[0]!.fail(new Error('at last'));
+    await waitUntil(() => outcomes.length === 1, waitMs, 'the first outcome');
+    expect([outcomes, failures.summary]).toEqual([['timeout'], { objects: 1, since: expect.any(Number), last: expect.objectContaining({ attempt: 1, error: new Error('at last') }) }]);
+    source.push(a);
+    await waitUntil(() => attempts.length === 2, waitMs, 'the second attempt');
+    attempts[1]!.end(undefined);
+    await waitUntil(() => outcomes.length === 2, waitMs, 'the second outcome');
+    expect(failures.summary).toBeUndefined();
+  });
+
+  test('tells once of a reconcile that heeds its signal: what it threw', async () => {
+    const failures = new ReconcileFailures();
+    const { source, attempts, outcomes, logged } = await start({
+      timeoutMs: 5,
+      failures,
+      limiter: new ItemBackoff({ baseMs: 600_000, maxMs: 600_000, jitter: 0 }),
+      reconciler: { reconcile: (_request, signal) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))) },
+    });
+    source.push(a);
+    // Its one worker takes this one after the time-out of the first.
+    source.push(b);
+    await waitUntil(() => outcomes.length === 2, waitMs, 'both outcomes');
+    expect([outcomes, logged, attempts]).toEqual([['timeout', 'timeout'], Array.from({ length: 2 }, () => 'the reconcile failed, and is tried again'), []]);
   });
 
   test('waits for its caches first; a cache that stays behind is a failure', async () => {

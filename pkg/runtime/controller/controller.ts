@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isFenceLost } from '#pkg/apimachinery/index';
 import type { Log } from '../log.ts';
 import { formatRequest, parseRequest, TerminalError, type Reconciler, type ReconcileResult } from '../reconcile/reconciler.ts';
@@ -123,10 +124,11 @@ export class Controller {
     const { timeoutMs = 60_000 } = this.#options;
     const abort = new AbortController();
     let timer: NodeJS.Timeout | undefined;
-    const overdue = new Promise<void>((resolve) => {
+    const overdue = new Promise<OverdueError>((resolve) => {
       timer = setTimeout(() => {
-        abort.abort(new OverdueError(`the reconcile took longer than ${timeoutMs} ms`));
-        resolve();
+        const error = new OverdueError(`the reconcile took longer than ${timeoutMs} ms`);
+        abort.abort(error);
+        resolve(error);
       }, timeoutMs);
     });
     // A reconcile may do many things at once, all of them under its signal.
@@ -137,7 +139,19 @@ export class Controller {
       this.#underWay.delete(abort);
       this.#queue.done(key);
     });
-    await Promise.race([ended, overdue]);
+    const error = await Promise.race([ended, overdue]);
+    if (error === undefined) return;
+    // One that heeds its signal has ended by then, and what it threw says more.
+    await nextTurn();
+    if (this.#underWay.has(abort) && !this.#stopped) this.#noteOverdue(key, error);
+  }
+
+  /** It may never end: nothing else would tell of it. */
+  #noteOverdue(key: string, error: OverdueError): void {
+    const { failures, log, name } = this.#options;
+    const attempt = this.#queue.failures(key) + 1;
+    failures?.note({ controller: name, request: key, attempt, error, isLasting: true });
+    log.warn({ err: error, controller: name, request: key, failures: attempt }, 'the reconcile took too long and has not ended');
   }
 
   /** Never rejects. */
