@@ -25,6 +25,8 @@ export interface ControllerRunOptions {
   onChange: () => void;
   /** Between tries to start it. Default 1 s, doubled up to 5 min. */
   backoff?: RateLimiter;
+  /** For one that could not be started to stop, before it is tried again. Milliseconds, default 10 000. */
+  stopTimeoutMs?: number;
 }
 
 /** One controller in one turn of its manager: built and started until that succeeds, then running until the stop. */
@@ -69,20 +71,35 @@ export class ControllerRun {
 
   /** Is nothing left to try? */
   async #try(): Promise<boolean> {
+    const { signal } = this.#stopping;
     try {
       const controller = this.#options.build();
       this.#controller = controller;
-      if (await controller.start()) this.#become('running');
+      const hasStarted = await controller.start();
+      if (!hasStarted && !signal.aborted) throw new Error('a source gave up before it had given what there is at first');
+      if (hasStarted) this.#become('running');
       return true;
     } catch (error) {
-      await this.#controller?.stop();
-      this.#controller = undefined;
-      if (this.#stopping.signal.aborted) return true;
-      this.#failure = error;
-      this.#tell(error);
-      this.#become('failed');
-      return false;
+      if (!signal.aborted) {
+        this.#failure = error;
+        this.#tell(error);
+        this.#become('failed');
+      }
+      await this.#stopFailed();
+      return signal.aborted;
     }
+  }
+
+  /** A source that failed may not stop either: it is left behind, and what it asks for is dropped. Never rejects. */
+  async #stopFailed(): Promise<void> {
+    const { log, name, stopTimeoutMs = 10_000 } = this.#options;
+    const controller = this.#controller;
+    if (controller === undefined) return;
+    const limit = new AbortController();
+    const overdue = delay(stopTimeoutMs, 'overdue' as const, { signal: limit.signal }).catch(() => undefined);
+    if ((await Promise.race([controller.stop(), overdue])) === 'overdue') log.error({ controller: name }, 'a controller that could not be started did not stop in time, and is left behind');
+    limit.abort();
+    this.#controller = undefined;
   }
 
   #become(state: 'running' | 'failed'): void {
