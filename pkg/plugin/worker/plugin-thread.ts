@@ -28,8 +28,10 @@ export class PluginThread {
   #definition: PluginDefinition | undefined;
   #endpoints: EndpointRunner | undefined;
   #manager: Manager | undefined;
+  /** Its controllers have had the time to start. */
+  #hasSettled = false;
   readonly #health = new HealthReporter({
-    read: () => (this.#manager === undefined ? {} : describeHealth(this.#manager)),
+    read: () => (this.#manager === undefined ? {} : describeHealth(this.#manager, this.#hasSettled)),
     report: (health) => this.#post({ kind: 'health', health }),
   });
   #isStopping = false;
@@ -95,8 +97,10 @@ export class PluginThread {
       const { controllers } = this.#definition;
       const manager = new Manager({ name: `plugin-${this.#start.plugin}`, client: this.#client, log: this.#log, controllers, stopTimeoutMs, onChange: () => this.#health.note() });
       this.#manager = manager;
+      this.#hasSettled = false;
       manager.start();
       await manager.settled(AbortSignal.timeout(settleMs));
+      this.#hasSettled = true;
       // Who only waits for what it follows may yet hear of it; what throws as it starts is a start that fails.
       const failed = manager.controllers.find(({ state }) => state === 'failed');
       if (failed !== undefined) return await this.#refuse(`the controller ${failed.name} could not be started: ${errorText(failed.problem)}`);

@@ -152,6 +152,17 @@ test('it says that its controllers run when they do, and what keeps them from it
   expect(waiting.health).toEqual({ controllers: expect.stringMatching(/^the controller waiting does not run: Error: nothings\.test\.example\.com cannot be followed; cause: StatusError: the server could not find the requested resource$/) });
 });
 
+test('it says that a controller is still starting when it has had the time to', async () => {
+  const slow = await plugins.start(`${sdk}
+    const source = { start: (_enqueue, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(false))), stop: () => undefined };
+    const definition = controllerFor(postType).named('slow').reconcile(async () => undefined);
+    export default definePlugin({ controllers: [{ ...definition, begin: () => ({ ...definition.begin(), sources: [source] }) }] });`);
+  await slow.runControllers();
+  expect(slow.health).toEqual({ controllers: 'the controller slow is still starting' });
+  expect(await slow.stopControllers(10_000)).toBe(true);
+  expect(slow.health).toEqual({});
+});
+
 test('it says which reconciles fail, how often and since when', async () => {
   const { client } = env.servers[0]!;
   let tell = (): void => undefined;
