@@ -7,12 +7,10 @@ import type { EventSink } from '../recorder/event-sink.ts';
 import { PositionStore, type PositionStoreOptions } from '../resume/position-store.ts';
 import { Resume } from '../resume/resume.ts';
 import { informerSource } from '../source/source.ts';
-import type { ObjectEvent } from '../event/object-event.ts';
-import { enqueueObject } from '../handler/event-handler.ts';
-import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
 import { guardedLimiter } from '../workqueue/rate-limiter.ts';
 import { Controller, type ControllerObserver } from './controller.ts';
-import type { ControllerDefinition, WatchDefinition } from './controller-definition.ts';
+import type { ControllerDefinition } from './controller-definition.ts';
+import { noticingLoss } from './noticing-loss.ts';
 import type { ReconcileFailures } from './reconcile-failures.ts';
 
 export interface ControllerEnvironment {
@@ -31,7 +29,7 @@ export interface ControllerEnvironment {
 /** The controller that a definition describes, on these caches. @throws Error for an index that cannot be, and whatever the definition's functions throw */
 export function buildController(given: ControllerDefinition, environment: ControllerEnvironment): Controller {
   const { cache, client, fence, log, events, observer, failures } = environment;
-  const definition = failures === undefined ? given : { ...given, watches: given.watches.map((watch) => noticingLoss(watch, given.name, failures)) };
+  const definition = failures === undefined ? given : { ...given, watches: given.watches.map((watch, position) => noticingLoss({ watch, position, controller: given.name, failures })) };
   const fenced = fence === undefined ? {} : { fence };
   const { name, watches, indexes, tuning } = definition;
   const { sources, reconcile } = given.begin();
@@ -57,28 +55,6 @@ export function buildController(given: ControllerDefinition, environment: Contro
     ...(resume === undefined ? {} : { resume }),
     ...(failures === undefined ? {} : { failures }),
   });
-}
-
-/** A predicate or handler that throws loses the event: that counts as a failure until an event of the same object passes. */
-function noticingLoss(watch: WatchDefinition, controller: string, failures: ReconcileFailures): WatchDefinition {
-  const noticing = <Result>(event: ObjectEvent, work: () => Result): Result => {
-    const request = `${watch.type.plural} ${formatRequest(requestOf(event.object))}`;
-    try {
-      const result = work();
-      failures.clear(controller, request);
-      return result;
-    } catch (error) {
-      failures.note({ controller, request, attempt: 1, error, isLasting: true });
-      throw error;
-    }
-  };
-  const { handler, predicates } = watch;
-  return {
-    ...watch,
-    predicates: predicates.map((predicate) => (event) => noticing(event, () => predicate(event))),
-    // By this one a resumed watch tells that it looks at the object itself; it does not throw.
-    handler: handler === enqueueObject ? handler : (event) => noticing(event, () => Array.from(handler(event))),
-  };
 }
 
 function resumeOf({ name, watches, tuning }: ControllerDefinition, { cache, log, positions }: ControllerEnvironment): Resume | undefined {

@@ -1,8 +1,12 @@
+import { TerminalError } from '../reconcile/reconciler.ts';
+
 /** A reconcile that failed, how often in a row. */
 export interface ReconcileFailure {
   controller: string;
   /** Of the object: `namespace/name`. */
   request: string;
+  /** Of an event that was lost, the position of its watch. */
+  watch?: number;
   attempt: number;
   error: unknown;
   /** It will not pass by trying again soon: it counts at once. */
@@ -43,17 +47,22 @@ export class ReconcileFailures {
   }
 
   /** It went well. */
-  clear(controller: string, request: string): void {
-    const key = keyOf({ controller, request });
+  clear(controller: string, request: string, watch?: number): void {
+    const key = keyOf({ controller, request, watch });
     const present = this.#failing.get(key);
     if (present === undefined) return;
     this.#failing.delete(key);
     if (counts(present.failure)) this.#onChange();
   }
 
+  /** The object is gone: what was not to be tried again is over. */
+  clearTerminal(controller: string, request: string): void {
+    if (this.#failing.get(keyOf({ controller, request }))?.failure.error instanceof TerminalError) this.clear(controller, request);
+  }
+
   /** Of one that begins anew nothing is known. */
   clearAll(controller: string): void {
-    for (const { failure } of this.#failing.values()) if (failure.controller === controller) this.clear(controller, failure.request);
+    for (const { failure } of this.#failing.values()) if (failure.controller === controller) this.clear(controller, failure.request, failure.watch);
   }
 
   /** Undefined where all goes well. */
@@ -68,6 +77,6 @@ function counts({ attempt, isLasting = false }: ReconcileFailure): boolean {
   return isLasting || attempt >= attemptsThatCount;
 }
 
-function keyOf({ controller, request }: Pick<ReconcileFailure, 'controller' | 'request'>): string {
-  return `${controller} ${request}`;
+function keyOf({ controller, request, watch = '' }: { controller: string; request: string; watch?: number | string | undefined }): string {
+  return `${controller} ${watch} ${request}`;
 }

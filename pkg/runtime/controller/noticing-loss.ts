@@ -1,0 +1,47 @@
+import type { ObjectEvent } from '../event/object-event.ts';
+import { enqueueObject } from '../handler/event-handler.ts';
+import { and } from '../predicate/predicate.ts';
+import { formatRequest, requestOf } from '../reconcile/reconciler.ts';
+import type { WatchDefinition } from './controller-definition.ts';
+import type { ReconcileFailures } from './reconcile-failures.ts';
+
+export interface NoticingLossOptions {
+  watch: WatchDefinition;
+  /** Among the watches of its controller: the first is that of the controller's own type. */
+  position: number;
+  controller: string;
+  failures: ReconcileFailures;
+}
+
+/**
+ * The watch, whose predicates and handler lose an event where they throw: that counts as a failure of this watch until an event of the same object
+ * passes all of them, or they take its deletion in. What is dropped proves nothing: the predicate that threw may not have been asked.
+ */
+export function noticingLoss({ watch, position, controller, failures }: NoticingLossOptions): WatchDefinition {
+  const { type, handler, predicates } = watch;
+  const isWorth = and(...predicates);
+  const requestIn = ({ object }: ObjectEvent): string => `${type.plural} ${formatRequest(requestOf(object))}`;
+  const clear = (event: ObjectEvent): void => failures.clear(controller, requestIn(event), position);
+  const noticing = <Result>(event: ObjectEvent, work: () => Result): Result => {
+    try {
+      return work();
+    } catch (error) {
+      failures.note({ controller, request: requestIn(event), watch: position, attempt: 1, error, isLasting: true });
+      throw error;
+    }
+  };
+  const isWorthNoticed = (event: ObjectEvent): boolean => {
+    // Nobody looks at it again where this event is dropped.
+    if (position === 0 && event.type === 'delete') failures.clearTerminal(controller, formatRequest(requestOf(event.object)));
+    const passes = noticing(event, () => isWorth(event));
+    if (passes ? handler === enqueueObject : event.type === 'delete') clear(event);
+    return passes;
+  };
+  const handleNoticed = (event: ObjectEvent): ReturnType<typeof handler> => {
+    const requests = noticing(event, () => Array.from(handler(event)));
+    clear(event);
+    return requests;
+  };
+  // By that one a resumed watch tells that it looks at the object itself; it does not throw.
+  return { ...watch, predicates: [isWorthNoticed], handler: handler === enqueueObject ? handler : handleNoticed };
+}
