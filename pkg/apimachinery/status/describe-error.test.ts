@@ -50,9 +50,10 @@ test.each<[string, unknown, object]>([
   expect(describeError(thrown)).toEqual(described);
 });
 
-test('messages and stacks are bounded, and credentials in them masked, one that is cut as well', () => {
+test('messages, stacks, names and codes are bounded, and credentials in them masked, one that is cut as well', () => {
   expect(describeError({ message: 'm'.repeat(10_000), stack: 's'.repeat(10_000) })).toEqual({ message: `${'m'.repeat(4000)}...`, stack: `${'s'.repeat(8000)}...` });
   expect(describeError(new Error('m'.repeat(10_000))).stack).toMatch(/^Error: m{93}\.\.\.\n    at .*describe-error\.test/);
+  expect(describeError({ message: 'm', name: 'n'.repeat(10_000), code: 'c'.repeat(10_000) })).toEqual({ message: 'm', type: `${'n'.repeat(200)}...`, code: `${'c'.repeat(200)}...` });
   const said = 'GET https://jane:pass@example.com/ with Authorization: Bearer abc.123-def_456 and Basic amFuZTpwYXNz and pat_0123456789abcdefghijklmnopqrst012345';
   expect(describeError({ message: said }).message).toBe('GET https://***@example.com/ with Authorization: Bearer *** and Basic *** and pat_***');
   expect(describeError({ message: 'Bearer authentication is not basic authentication' }).message).toBe('Bearer authentication is not basic authentication');

@@ -23,6 +23,8 @@ const deepestAggregate = 1;
 const mostErrors = 5;
 /** Characters of what was thrown and is no error. */
 const longestValue = 500;
+/** Characters of each name and code. */
+const longestName = 200;
 /** Characters of a message before the frames of a long stack. */
 const longestHead = 100;
 
@@ -41,11 +43,12 @@ function describe(thrown: unknown, depth: number, limits: Required<ErrorLimits>)
     if (error === undefined) return { message: bounded(String(thrown), limits.message) };
     const { type, name, message, code, reason, stack, cause, errors } = error;
     if (typeof message !== 'string') return { message: `an object without a message: ${valueText(error)}` };
+    const named = typeof name === 'string' ? name : type;
     const isDeepest = depth >= deepestCause;
     return {
-      ...(typeof name === 'string' ? { type: name } : typeof type === 'string' ? { type } : {}),
+      ...(typeof named === 'string' ? { type: bounded(named, longestName) } : {}),
       message: bounded(message, limits.message),
-      ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+      ...(typeof code === 'string' ? { code: bounded(code, longestName) } : typeof code === 'number' ? { code } : {}),
       ...(typeof reason === 'string' ? { reason: bounded(reason, limits.message) } : {}),
       ...(typeof stack === 'string' ? { stack: boundedStack(stack, limits.stack) } : {}),
       ...(cause === undefined || isDeepest ? {} : { cause: describe(cause, depth + 1, limits) }),

@@ -95,6 +95,23 @@ test('whatever is logged, the log goes on', () => {
   expect(said.length).toBeLessThan(600);
 });
 
+test('an error with a name of any length, one that is wide and deep, and any number of details leave what is short', () => {
+  const said: Extract<WorkerToHost, { kind: 'log' }>[] = [];
+  const log = new PortLog((message) => said.push(message as (typeof said)[number])).with({ operationId: 'list' });
+  const deep = (levels: number): Error => new Error('l'.repeat(5000), levels === 0 ? {} : { cause: deep(levels - 1) });
+  const wide = (levels: number): Error => (levels === 0 ? deep(3) : new AggregateError(Array.from({ length: 5 }, () => wide(levels - 1)), '\0'.repeat(5000), { cause: deep(5) }));
+  log.error({ err: Object.assign(new Error('m'), { name: 'x'.repeat(100_000), code: 'y'.repeat(100_000) }), request: '/a' }, 'a name');
+  log.error({ err: wide(2), request: '/a', failures: 3, list: [1], long: 'z'.repeat(1000) }, 'wide and deep');
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`detail${i}`, i]));
+  log.with(many).error({ err: new Error('m') }, 'many details');
+  expect(said.map(({ details }) => JSON.parse(details) as object)).toMatchObject([
+    { operationId: 'list', request: '/a', err: { type: `${'x'.repeat(200)}...`, message: 'm', code: `${'y'.repeat(200)}...` } },
+    { operationId: 'list', request: '/a', failures: 3, long: `${'z'.repeat(200)}...`, err: { type: 'AggregateError', message: `${'\0'.repeat(200)}...` } },
+    { operationId: 'list', detail0: 0, err: { type: 'Error', message: 'm' } },
+  ]);
+  for (const { details } of said) expect(details.length).toBeLessThanOrEqual(4 * maxLineLength);
+});
+
 test('what is logged does not pass for what the log itself says', () => {
   const lines: unknown[] = [];
   const take = (details: object, message: string): unknown => lines.push([details, message]);

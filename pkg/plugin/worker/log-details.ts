@@ -18,6 +18,39 @@ export function formatDetails(details: object, longest: number): string | undefi
   return undefined;
 }
 
+/** Characters of each name and text where there is room for little. */
+const longestShort = 200;
+
+/** What there is room for in any case: what the error says, and values that are short or can be cut. JSON of at most so many characters; it does not throw. */
+export function formatShortDetails(details: object, longest: number): string {
+  const entries: string[] = [];
+  let room = longest - 2;
+  for (const name of ['err', ...Object.keys(details).filter((each) => each !== 'err')]) {
+    const text = Object.hasOwn(details, name) && name.length <= longestShort ? shortText(details as Record<string, unknown>, name) : undefined;
+    if (text === undefined) continue;
+    const entry = `${JSON.stringify(name)}:${text}`;
+    if (entry.length + 1 > room) continue;
+    room -= entry.length + 1;
+    entries.push(entry);
+  }
+  return `{${entries.join()}}`;
+}
+
+/** Undefined for what is of any size. */
+function shortText(details: Record<string, unknown>, name: string): string | undefined {
+  try {
+    const value = details[name];
+    if (name === 'err') {
+      const { type, message, code } = describeError(value, { message: longestShort });
+      return JSON.stringify({ type, message, code });
+    }
+    if (typeof value === 'string') return JSON.stringify(value.length > longestShort ? `${value.slice(0, longestShort)}...` : value);
+    return typeof value === 'number' || typeof value === 'boolean' ? JSON.stringify(value) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Entry by entry: one that cannot be told leaves the others alone. */
 function textOf(details: object, limits: Limits): string {
   const entries: string[] = [];

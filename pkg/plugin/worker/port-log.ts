@@ -2,7 +2,7 @@ import type { Log } from '#pkg/runtime/index';
 import type { LogLevel, WorkerToHost } from './control-message.ts';
 import { LineBudget, lineRate } from './line-budget.ts';
 import { maxLineLength } from './line-splitter.ts';
-import { formatDetails } from './log-details.ts';
+import { formatDetails, formatShortDetails } from './log-details.ts';
 
 /** The log of a plugin, written by its host: bounded in length and rate, and whatever is logged cannot make it throw. */
 export class PortLog implements Log {
@@ -47,14 +47,15 @@ export class PortLog implements Log {
     this.#post({ kind: 'log', level, details: this.#textOf(details), message: text.slice(0, maxLineLength) });
   }
 
-  /** As JSON; cut where it is too long, but for the error. */
+  /** As JSON; cut where it is too long, but for the error, and that too where nothing else helps. */
   #textOf(details: object | null): string {
     const all = withEntries(this.#bound, details ?? {});
-    const text = formatDetails(all, 4 * maxLineLength);
+    const longest = 4 * maxLineLength;
+    const text = formatDetails(all, longest);
     if (text !== undefined) return text;
     const cut = (formatDetails(all, Infinity) ?? '').slice(0, maxLineLength);
     const err = Object.getOwnPropertyDescriptor(all, 'err');
-    return formatDetails({ ...this.#bound, ...(err === undefined ? {} : { err: err.value as unknown }), details: `${cut}...` }, 4 * maxLineLength) ?? '{}';
+    return formatDetails({ ...this.#bound, ...(err === undefined ? {} : { err: err.value as unknown }), details: `${cut}...` }, longest) ?? formatShortDetails(all, longest);
   }
 }
 
