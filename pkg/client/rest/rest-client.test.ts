@@ -2,6 +2,7 @@ import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newNotFound, type AnyObject, type ClientEvent, type EventStream, type ResourceType } from '#pkg/apimachinery/index';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { RestClient, type RestClientOptions } from './rest-client.ts';
 import { json, startTestPeer, type Answerer, type TestPeer } from './start-test-peer.ts';
 
@@ -324,7 +325,7 @@ describe('streams', () => {
       else stream.close();
     }
     const connections = (): Promise<number> => new Promise((resolve, reject) => peer!.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
-    while ((await connections()) > 0 || getEventListeners(signal, 'abort').length > 0) await new Promise((resolve) => setImmediate(resolve));
+    await waitUntil(async () => (await connections()) === 0 && getEventListeners(signal, 'abort').length === 0, waitMs, 'the connections and the listeners of the signal to be gone');
   });
 
   test('closing ends them with their connections', async () => {

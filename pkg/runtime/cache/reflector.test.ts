@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { newExpired, newServiceUnavailable, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from './scripted-api.ts';
 
@@ -17,11 +18,7 @@ function added(revision: number): ClientEvent<AnyObject> {
 /** Everything a sink hears, as text, and the moment when it has heard so much. */
 function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): { texts: string[]; sink: ReflectorSink<AnyObject>; until: (text: string) => Promise<void> } {
   const texts: string[] = [];
-  const waiting = new Map<string, () => void>();
-  const note = (text: string): void => {
-    texts.push(text);
-    waiting.get(text)?.();
-  };
+  const note = (text: string): void => void texts.push(text);
   const sink: ReflectorSink<AnyObject> = {
     replace: (objects, revision) => note(`${objects.length} at ${revision}`),
     apply: (event) => {
@@ -30,7 +27,7 @@ function heard(apply: (event: ClientEvent<AnyObject>) => void = () => {}): { tex
     },
     failing: (problem) => note(problem === undefined ? 'well' : 'failing'),
   };
-  return { texts, sink, until: (text) => (texts.includes(text) ? Promise.resolve() : new Promise((resolve) => waiting.set(text, resolve))) };
+  return { texts, sink, until: (text) => waitUntil(() => texts.includes(text), waitMs, `the sink to hear "${text}"`) };
 }
 
 function follow(api: ScriptedApi, sink: ReflectorSink<AnyObject>): void {

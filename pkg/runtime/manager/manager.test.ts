@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AnyObject, Client, ResourceType } from '#pkg/apimachinery/index';
+import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { ChannelSource, controllerFor, Manager, type ControllerDefinition, type ControllerTurn, type Log, type Source } from '../index.ts';
 
 const post: ResourceType = { group: 'test.example.com', version: 'v1', kind: 'Post', plural: 'posts', namespaced: false, hasStatusSubresource: true };
@@ -21,18 +22,13 @@ function asking(): Source {
   };
 }
 
-function startManager(controllers: readonly ControllerDefinition[], stopTimeoutMs = 20_000): { manager: Manager; told: string[]; until: (holds: () => boolean) => Promise<void> } {
+function startManager(controllers: readonly ControllerDefinition[], stopTimeoutMs = 20_000): { manager: Manager; told: string[] } {
   const told: string[] = [];
   const error = (_details: object, message: string): void => void told.push(message);
   const log: Log = { debug: () => {}, info: () => {}, warn: () => {}, error };
-  const waiting = new Set<() => void>();
-  const onChange = (): void => waiting.forEach((wake) => wake());
-  const manager = new Manager({ client: {} as Client, log, controllers, stopTimeoutMs, onChange });
-  const until = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise<void>((resolve) => waiting.add(resolve));
-  };
+  const manager = new Manager({ client: {} as Client, log, controllers, stopTimeoutMs });
   manager.start();
-  return { manager, told, until };
+  return { manager, told };
 }
 
 const failures: [string, (isFirst: boolean) => ControllerTurn][] = [
@@ -64,14 +60,12 @@ test.each(failures)('a controller is told of, leaves the others alone, and is tr
     begun += 1;
     return turn(begun === 1);
   });
-  let tell = (): void => undefined;
-  const looked = new Promise<void>((resolve) => (tell = resolve));
-  const { manager, told, until } = startManager([broken, definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => tell() }))]);
-  await looked;
-  await until(() => manager.controllers.every(({ state }) => state !== 'starting'));
+  let looks = 0;
+  const { manager, told } = startManager([broken, definitionOf('sound', () => ({ sources: [asking()], reconcile: async () => void (looks += 1) }))]);
+  await waitUntil(() => looks > 0 && manager.controllers.every(({ state }) => state !== 'starting'), waitMs, 'a look of the sound controller, and a failure of the broken one');
   expect(manager.controllers).toEqual([{ name: 'broken', state: 'failed', problem: new Error('broken') }, { name: 'sound', state: 'running' }]);
   expect([manager.running, manager.isLeading]).toEqual([['sound'], true]);
-  await until(() => manager.controllers.every(({ state }) => state === 'running'));
+  await waitUntil(() => manager.controllers.every(({ state }) => state === 'running'), waitMs, 'both controllers to run');
   expect(begun).toBe(2);
   await manager.stop();
   expect(told.filter((each) => each === 'a controller could not be started, and is tried again')).toHaveLength(1);
@@ -83,8 +77,8 @@ test('a manager is stopped while a controller waits to be tried again, and one n
   const throwing = definitionOf('throwing', () => {
     throw new Error('broken');
   });
-  const { manager, told, until } = startManager([throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))], 10);
-  await until(() => manager.controllers[0]!.state === 'failed');
+  const { manager, told } = startManager([throwing, definitionOf('never', () => ({ sources: [never], reconcile: async () => undefined }))], 10);
+  await waitUntil(() => manager.controllers[0]!.state === 'failed', waitMs, 'the throwing controller to fail');
   await manager.stop();
   expect(told).toEqual(['a controller could not be started, and is tried again', 'reconciles did not end in time and are left behind']);
 });
