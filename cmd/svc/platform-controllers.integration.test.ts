@@ -33,7 +33,7 @@ function start(controller: ControllerDefinition, { as = client, troubled = [] as
 
 /** What each check says, by its name. */
 async function read({ readyz }: PlatformControllers): Promise<Record<string, string>> {
-  const said = readyz.map(async ({ name, check }) => [name, await check(new AbortController().signal).then((word) => word ?? 'ok', (error: Error) => `failed: ${error.message}`)]);
+  const said = readyz.map(async (each) => [each.name, await each.check(new AbortController().signal).then((word) => word ?? 'ok', (error: Error) => `failed: ${error.message}`)]);
   return Object.fromEntries(await Promise.all(said)) as Record<string, string>;
 }
 
