@@ -27,7 +27,8 @@ function ofGit(root, version) {
     const [top, commit] = git(root, 'rev-parse', '--show-toplevel', 'HEAD').split('\n');
     if (realpathSync(top) !== realpathSync(root)) return undefined;
     const isDirty = git(root, 'status', '--porcelain', '--', ...inputs) !== '';
-    const tags = git(root, 'tag', '--points-at', 'HEAD', '--sort=version:refname').split('\n').flatMap((tag) => release.exec(tag)?.[1] ?? []);
+    // The suffix puts v2.22.2-rc.1 before v2.22.2.
+    const tags = git(root, '-c', 'versionsort.suffix=-', 'tag', '--points-at', 'HEAD', '--sort=version:refname').split('\n').flatMap((tag) => release.exec(tag)?.[1] ?? []);
     const tagged = tags.at(-1);
     if (tagged !== undefined && !isDirty) return { version: tagged, commit };
     return { version: `${version}+${commit.slice(0, SHORT_COMMIT)}${isDirty ? '.dirty' : ''}`, commit };

@@ -51,6 +51,14 @@ test('a tag of a version names the commit it is on, and no change of it', () => 
   expect(buildInfo(folder, {}).version).toBe(`2.22.0+${tagged.slice(0, 12)}.dirty`);
 });
 
+test('of several tags the highest version counts, and a release is above its candidates', () => {
+  commit();
+  for (const tag of ['v2.22.2-rc.2', 'v2.22.2-rc.10', 'v2.22.1']) git('tag', tag);
+  expect(buildInfo(folder, {}).version).toBe('2.22.2-rc.10');
+  git('tag', 'v2.22.2');
+  expect(buildInfo(folder, {}).version).toBe('2.22.2');
+});
+
 test('without a repository of its own it is the version alone', () => {
   expect(buildInfo(folder, {})).toEqual({ version: '2.22.0', commit: '' });
   // An unpacked tarball within somebody else's repository.
