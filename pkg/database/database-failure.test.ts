@@ -12,6 +12,8 @@ test.each([
   ['a connection that PostgreSQL says is broken', answered('08006'), 'connection_lost'],
   ['a session that was idle for too long', answered('57P05', 'FATAL'), 'connection_lost'],
   ['a transaction that was', answered('25P03', 'FATAL'), 'connection_lost'],
+  ['a transaction that took too long', answered('25P04', 'FATAL'), 'connection_lost'],
+  ['a database that was dropped', answered('57P04', 'FATAL'), 'connection_lost'],
   ['a pool that is used up', failure({}, 'timeout exceeded when trying to connect'), 'no_answer'],
   ['a server that does not answer a new connection', failure({}, 'timeout expired'), 'no_answer'],
   ['an answer that did not come', failure({}, 'Query read timeout'), 'no_answer'],
@@ -40,6 +42,8 @@ test.each([
 test.each([
   ['a name that is taken', answered('23505')],
   ['a table that is not there', answered('42P01')],
+  ['a statement outside a transaction that it needs', answered('25P01')],
+  ['a statement in a transaction that has failed', answered('25P02')],
   ['a value that is too large for an index', answered('54000', 'ERROR', '_bt_check_third_page')],
   ['a fault of ours', new TypeError('x is undefined')],
   ['an error of something else with such a code', failure({ code: '53100' })],

@@ -39,6 +39,8 @@ const late = /^(?:timeout exceeded when trying to connect|timeout expired|Query 
 /** By the whole code, then by its class. Source: PostgreSQL's appendix A, error codes. */
 const byCode: Readonly<Record<string, DatabaseFailure>> = {
   '25006': 'read_only',
+  '25P03': 'connection_lost',
+  '25P04': 'connection_lost',
   '40001': 'transaction_conflict',
   '40P01': 'transaction_conflict',
   '53100': 'disk_full',
@@ -54,7 +56,6 @@ const byCode: Readonly<Record<string, DatabaseFailure>> = {
 };
 const byClass: Readonly<Record<string, DatabaseFailure>> = {
   '08': 'connection_lost',
-  '25P': 'connection_lost',
   '40': 'transaction_conflict',
   '53': 'resource_limit',
   '57P': 'connection_lost',

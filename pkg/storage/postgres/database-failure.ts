@@ -42,6 +42,12 @@ export function isClaimTaken(error: unknown): boolean {
   return violatedConstraint(error) === 'idempotency_keys_pkey';
 }
 
+/** Was a statement sent within a transaction that had failed, or outside of one that it needs? That is a fault of ours. */
+export function isWrongTransaction(error: unknown): boolean {
+  const { code } = error as PostgresError;
+  return code === '25P01' || code === '25P02';
+}
+
 /** Did a read fail because its table was dropped or lost a column? */
 export function isStaleTable(error: unknown): boolean {
   return classifyFailure(error) === 'stale';

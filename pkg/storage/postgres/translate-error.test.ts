@@ -59,7 +59,7 @@ describe('an error of the database', () => {
     expect(translateError(error)).toMatchObject({ code: 'Unavailable', message });
   });
 
-  test.each([new TypeError('ours'), new RangeError('ours'), new StorageError('Conflict', 'told already'), new DOMException('aborted', 'AbortError')])('%s is none', (error) => {
+  test.each([new TypeError('ours'), new RangeError('ours'), new StorageError('Conflict', 'told already'), new DOMException('aborted', 'AbortError'), databaseError('25P01'), databaseError('25P02')])('%s is none', (error) => {
     expect(translateError(error)).toBe(error);
   });
 });

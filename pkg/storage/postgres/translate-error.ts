@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import { isStatusError } from '#pkg/apimachinery/index';
 import { databaseFailure, failureSentence } from '#pkg/database/index';
 import { StorageError } from '../storage-error.ts';
-import { classifyFailure, isStatementTimeout, isTooManyColumns } from './database-failure.ts';
+import { classifyFailure, isStatementTimeout, isTooManyColumns, isWrongTransaction } from './database-failure.ts';
 
 /** Faults of ours, and what was given up. */
 const notOfDatabase = new Set(['TypeError', 'RangeError', 'AbortError']);
@@ -12,6 +12,7 @@ const tooManyColumns = 'the table of this model takes no more columns: of the 16
 /** The one place where an error of the database becomes one of the store; what is no such error stays what it is. */
 export function translateError(error: unknown): unknown {
   if (error instanceof StorageError || isStatusError(error) || !types.isNativeError(error) || notOfDatabase.has(error.name)) return error;
+  if (isWrongTransaction(error)) return error;
   if (isStatementTimeout(error)) return new StorageError('Timeout', failureSentence('statement_timeout'), { cause: error });
   const failure = classifyFailure(error);
   if (failure === 'split') {
