@@ -25,6 +25,20 @@ test.each<[string, Fault]>([
   expect(await runFaults([wrong, quiet], run)).toMatchObject({ cutShort: [], failures: ['wrong: it did not end as it should'] });
 });
 
+const answered = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code, severity: 'ERROR' });
+
+test.each(['XX001', '40001', '40P01', '53100', '55P03', '57014'])('what PostgreSQL answers a fault with %s is a failure, in a pair too, and is not asked again', async (code) => {
+  const run = { arena: {} as Arena, random: new Random(1), book: new OperationBook(), records: [], normal: 0, began: 0 };
+  const wrong = fault('wrong', () => Promise.reject(answered(code)));
+  expect(await runFaults([wrong, quiet], run)).toMatchObject({ cutShort: [], failures: [`wrong: refused with ${code}`] });
+  let tries = 0;
+  const work = (): Promise<void> => {
+    tries += 1;
+    return tries === 1 ? Promise.reject(answered(code)) : Promise.resolve();
+  };
+  await expect(retryWhileAway(60_000, work)).rejects.toMatchObject({ code });
+});
+
 test('what a fault asks of a database that goes away is asked again, other failures are told at once', async () => {
   const failures = [reset(), lost(), Object.assign(new Error('the database system is starting up'), { code: '57P03', severity: 'FATAL' })];
   const work = (): Promise<string> => (failures.length > 0 ? Promise.reject(failures.shift()!) : Promise.resolve('done'));

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { becauseOf, databaseFailure, databaseFailures, failureSentence, isWorthAnotherTry } from './database-failure.ts';
+import { becauseOf, databaseFailure, databaseFailures, failureSentence, isDatabaseAway, isWorthAnotherTry, keepsConnection } from './database-failure.ts';
 
 const failure = (fields: object, message = 'at host=10.0.0.1 in SELECT secret'): Error => Object.assign(new Error(message), fields);
 const answered = (code: string, severity = 'ERROR', routine = 'exec'): Error => failure({ code, severity, routine });
@@ -60,7 +60,27 @@ test('names are fit for labels, and each has a sentence of its own, without anyt
 });
 
 test.each([
+  ['a connection that broke', failure({}, 'Connection terminated unexpectedly'), true, false],
+  ['an answer that did not come', failure({}, 'Query read timeout'), true, false],
+  ['a session that was ended', answered('57P01', 'FATAL'), true, false],
+  ['a server that is starting up', answered('57P03', 'FATAL'), true, false],
+  ['a database that takes no connections', answered('55000', 'FATAL'), false, false],
+  ['a full disk of the WAL', answered('53100', 'PANIC'), false, false],
+  ['a full disk', answered('53100'), false, true],
+  ['damaged data', answered('XX001'), false, true],
+  ['a serialization failure', answered('40001'), false, true],
+  ['a lock that did not come', answered('55P03'), false, true],
+  ['a statement over its time', answered('57014'), false, true],
+  ['a name that is taken', answered('23505'), false, true],
+  ['a fault of ours', new TypeError('x is undefined'), false, true],
+])('%s: is the database away, is the connection kept', (_reason, error, isAway, isKept) => {
+  expect([isDatabaseAway(error), keepsConnection(error)]).toEqual([isAway, isKept]);
+});
+
+test.each([
   ['a server that is starting up', answered('57P03', 'FATAL'), true],
+  ['a full disk', answered('53100', 'FATAL'), true],
+  ['too many connections', answered('53300', 'FATAL'), true],
   ['a connection that is refused', failure({ code: 'ECONNREFUSED' }), true],
   ['a wrong password', answered('28P01', 'FATAL'), false],
   ['a database that does not exist', answered('3D000', 'FATAL'), false],

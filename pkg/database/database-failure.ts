@@ -76,9 +76,19 @@ export function databaseFailure(error: unknown): DatabaseFailure | undefined {
   return named ?? (severity === 'FATAL' || severity === 'PANIC' ? 'connection_refused' : undefined);
 }
 
-/** Did something fail because the database does not answer, or cannot do it, whatever was asked? */
+const away: ReadonlySet<DatabaseFailure | undefined> = new Set(['connection_lost', 'no_answer', 'shutting_down', 'starting_up']);
+
+/** Did something fail because nobody answered? What PostgreSQL refuses, as its disk is full or a lock does not come, is an answer. */
 export function isDatabaseAway(error: unknown): boolean {
-  return databaseFailure(error) !== undefined;
+  return away.has(databaseFailure(error));
+}
+
+/**
+ * Is a connection after this error what it was before? It is where PostgreSQL answered the statement with an ERROR, or something else than the database
+ * failed. A FATAL ends it, and behind a statement without an answer the next one would wait.
+ */
+export function keepsConnection(error: unknown): boolean {
+  return databaseFailure(error) === undefined || (error as { severity?: unknown }).severity === 'ERROR';
 }
 
 /** The end of a sentence that an answer or a log begins: `: the disk of the database is full`, or nothing where the database is not to blame. */
@@ -92,5 +102,5 @@ const refused = /^(?:28|3D|42)/;
 
 /** Did a first connection fail for a reason that may pass: nobody there, starting up, no place left? */
 export function isWorthAnotherTry(error: unknown): boolean {
-  return isDatabaseAway(error) && !refused.test(String((error as { code?: unknown }).code));
+  return databaseFailure(error) !== undefined && !refused.test(String((error as { code?: unknown }).code));
 }

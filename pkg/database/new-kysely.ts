@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect, type PostgresPoolClient, type PostgresQueryResult } from 'kysely';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { isDatabaseAway } from './database-failure.ts';
+import { keepsConnection } from './database-failure.ts';
 
 /** Kysely on a pool. A connection whose state is not known, as it broke or no answer came in time, is closed: Kysely alone would put it back, and the next statement would wait behind the last. */
 export function newKysely<Tables>(pool: Pool): Kysely<Tables> {
@@ -13,7 +13,7 @@ function watched(client: PoolClient): PostgresPoolClient {
     try {
       return (await client.query<Row & QueryResultRow>(text, [...parameters])) as PostgresQueryResult<Row>;
     } catch (error) {
-      if (isDatabaseAway(error)) isKnown = false;
+      if (!keepsConnection(error)) isKnown = false;
       throw error;
     }
   };

@@ -1,5 +1,5 @@
-import pg, { type Pool, type PoolClient } from 'pg';
-import { isDatabaseAway } from './database-failure.ts';
+import type { Pool, PoolClient } from 'pg';
+import { keepsConnection } from './database-failure.ts';
 
 export interface TransactionOptions {
   /** Default `BEGIN`. */
@@ -20,16 +20,11 @@ export async function runTransaction<T>(pool: Pool, work: (client: PoolClient) =
     isKnown = true;
     return result;
   } catch (error) {
-    isKnown = isAnswer(error) && (await isRolledBack(client));
+    isKnown = keepsConnection(error) && (await isRolledBack(client));
     throw error;
   } finally {
     client.release(!isKnown);
   }
-}
-
-/** Did PostgreSQL answer, or did something else than a statement fail? Behind a statement without an answer a ROLLBACK would wait. */
-function isAnswer(error: unknown): boolean {
-  return error instanceof pg.DatabaseError || !isDatabaseAway(error);
 }
 
 async function isRolledBack(client: PoolClient): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { databaseFailure } from '#pkg/database/index';
 import type { Arena } from '../arena.ts';
 import type { Fault } from '../fault.ts';
 import { pausing } from './pausing.ts';
@@ -10,9 +11,10 @@ async function tableOf({ postgres }: Arena, { plural }: SampleModel): Promise<st
   return `platform.m_${row?.id ?? 0}`;
 }
 
-/** The servers may hold what it wants for as long. */
-function ignoreLockTimeout(error: unknown): void {
-  if ((error as { code?: unknown }).code !== '55P03') throw error;
+/** The servers may hold what it wants for as long, or change the rows that it waits for: it holds nothing then. */
+function ignoreConflict(error: unknown): void {
+  const failure = databaseFailure(error);
+  if (failure !== 'lock_timeout' && failure !== 'transaction_conflict') throw error;
 }
 
 /** A transaction of someone else, open until it is healed. */
@@ -25,7 +27,7 @@ function held(name: string, intent: string, begin: (session: pg.Client, arena: A
       const session = await arena.postgres.session(async (client) => {
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
         await client.query("SET LOCAL lock_timeout = '5s'");
-        await begin(client, arena).catch(ignoreLockTimeout);
+        await begin(client, arena).catch(ignoreConflict);
       });
       return async () => {
         try {
