@@ -144,6 +144,21 @@ test('a write is not sent again where the log no longer tells whether it was mad
   expect([heard, await logged('f')]).toEqual([['Timeout f'], 0]);
 });
 
+test('a full disk costs no session: what needs less room does not wait for a new one', async () => {
+  await runner.run([writeOf(sampleObject('h0'))]);
+  const before = connection.session;
+  await direct.pool.query(
+    `CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$;
+     CREATE TRIGGER no_room BEFORE INSERT ON platform.change_log FOR EACH ROW EXECUTE FUNCTION no_room()`,
+  );
+  heard = [];
+  await runner.run([writeOf(sampleObject('h1')), writeOf(sampleObject('h2'))]);
+  await direct.pool.query('DROP TRIGGER no_room ON platform.change_log');
+  await runner.run([writeOf(sampleObject('h3'))]);
+  expect(heard).toEqual(['Unavailable h1', 'Unavailable h2', 'committed h3', 'done h3']);
+  expect(connection.session).toEqual(before);
+});
+
 test('a session that takes no writes, as one of a standby, is not kept', async () => {
   await runner.run([writeOf(sampleObject('g0'))]);
   await connection.run({ text: 'SET default_transaction_read_only = on', values: [] });

@@ -151,8 +151,8 @@ export class BatchRunner {
     if (failure === 'unknown') return this.#resolveUnknown(writes, batch, error, tries);
     if (isDiskFull(error) && writes.length > 1) return this.#deletionsFirst(writes, tries);
     if (failure === 'refused') {
-      // The session itself may be what is refused: one of a standby, say.
-      await this.#options.connection.drop();
+      // The session itself may be what is refused: one of a standby, say. A full disk is full for all sessions, and the next write may need less of it.
+      if (!isDiskFull(error)) await this.#options.connection.drop();
       throw translateError(error);
     }
     // Tried twice together: from then on one that has to wait does not keep the others.
