@@ -10,15 +10,24 @@ const MIB = 1024 * 1024;
 export class SmallDisk {
   readonly folder: string;
 
-  /** Undefined, and a warning, where one may not be mounted: it takes root on Linux. */
-  static async mount(mebibytes: number): Promise<SmallDisk | undefined> {
+  /** May one be mounted? It takes root on Linux. Where it may not, a warning is printed. */
+  static async isPossible(): Promise<boolean> {
+    try {
+      await (await SmallDisk.mount(1)).unmount();
+      return true;
+    } catch (error) {
+      process.stderr.write(`WARNING: no file system can be mounted here, so nothing is tried on a full disk: ${(error as Error).message}\n`);
+      return false;
+    }
+  }
+
+  static async mount(mebibytes: number): Promise<SmallDisk> {
     const folder = await mkdtemp('/tmp/svc-disk-');
     try {
       await run('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', folder]);
     } catch (error) {
-      process.stderr.write(`skipped, as no file system can be mounted here: ${(error as Error).message}\n`);
       await rm(folder, { recursive: true, force: true });
-      return undefined;
+      throw error;
     }
     await chmod(folder, 0o777);
     return new SmallDisk(folder);
