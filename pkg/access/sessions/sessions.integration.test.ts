@@ -184,6 +184,18 @@ describe('one\'s own sessions', () => {
     expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
   });
 
+  test('are not ended without their row of the audit: on a disk that has no room for it they stay, and the answer says why', async () => {
+    const { id, token } = await begin();
+    await sql(`CREATE FUNCTION access.no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '53100'; END $$`, []);
+    await sql('CREATE TRIGGER no_room BEFORE INSERT ON access.operate_logs FOR EACH ROW EXECUTE FUNCTION access.no_room()', []);
+    const refused = await server.send('DELETE', `${path}${id}/`, { as: mia });
+    expect(refused).toMatchObject({ status: 503, json: { detail: expect.stringContaining('the disk of the database is full') } });
+    expect((await ask(token)).status).toBe(200);
+    await sql('DROP TRIGGER no_room ON access.operate_logs', []);
+    expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(204);
+    expect((await ask(token)).status).toBe(401);
+  });
+
   test('end all together, but for one', async () => {
     const id = await server.addUser({ username: 'ender' });
     const [kept, gone] = [await begin(id), await begin(id)];
