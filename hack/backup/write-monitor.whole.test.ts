@@ -27,25 +27,46 @@ interface Server {
 
 async function embedded(): Promise<Server> {
   const postgres = await EmbeddedPostgres.start({ dataDir: join(folder, 'embedded'), log: silentLog });
-  return { database: await Database.connect({ connection: postgres.connection, log: silentLog }), stop: () => postgres.stop() };
+  return serverOn(postgres, await Database.connect({ connection: postgres.connection, log: silentLog }));
 }
 
 async function debian(): Promise<Server> {
   const postgres = await DebianPostgres.start(join(folder, 'debian'));
-  return { database: await Database.connect({ url: postgres.url(), log: silentLog }), stop: () => postgres.stop() };
+  return serverOn(postgres, await Database.connect({ url: postgres.url(), log: silentLog }));
 }
 
-test('a synchronous standby that is not there is told, and its return: the embedded PostgreSQL', async () => tellOfStandby(await embedded()));
-testWithDebian("a synchronous standby that is not there is told, and its return: Debian's PostgreSQL", async () => tellOfStandby(await debian()));
+function serverOn(postgres: { stop: () => Promise<unknown> }, database: Database): Server {
+  const stop = async (): Promise<void> => {
+    await database.close();
+    await postgres.stop();
+  };
+  return { database, stop };
+}
 
-async function tellOfStandby({ database, stop }: Server): Promise<void> {
+test('a synchronous standby that is not there is told, and its return: the embedded PostgreSQL', async () => {
+  const server = await embedded();
+  // Below what a trial writes, and below what it writes after a refusal.
+  for (const limit of ['-1', '512kB', '8MB']) await tellOfStandby(server, limit);
+  await server.stop();
+});
+testWithDebian("a synchronous standby that is not there is told, and its return: Debian's PostgreSQL", async () => {
+  const server = await debian();
+  await tellOfStandby(server);
+  await server.stop();
+});
+
+async function tellOfStandby({ database }: Server, tempFileLimit = '-1'): Promise<void> {
   const told: string[] = [];
   const log = { ...silentLog, info: (_details: object, message: string) => void told.push(message), error: (_details: object, message: string) => void told.push(message) };
   const monitor = new WriteMonitor({ database, log, intervalMs: 50, retryMs: 50, answerMs: 300 });
+  await database.pool.query(`ALTER SYSTEM SET temp_file_limit = '${tempFileLimit}'`);
   await database.pool.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   await database.pool.query('SELECT pg_reload_conf()');
   monitor.start();
   await waitUntil(async () => monitor.refusal === 'standby_missing', 60_000, 'the monitor sees that commits wait');
+  const { rows } = await database.pool.query<{ now: Date }>('SELECT now()');
+  const isTriedAgain = async (): Promise<boolean> => (await database.pool.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query_start > $1", [rows[0]!.now])).rowCount! > 0;
+  await waitUntil(isTriedAgain, 60_000, 'writes are tried again');
   // Trials come and go: none stays behind and waits.
   const waiting = await database.pool.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND now() - query_start > '5 s'");
   expect(waiting.rows).toEqual([]);
@@ -54,8 +75,6 @@ async function tellOfStandby({ database, stop }: Server): Promise<void> {
   await waitUntil(async () => monitor.refusal === undefined, 60_000, 'the monitor sees that writes are taken');
   await monitor.stop();
   expect(told).toEqual(['PostgreSQL takes no writes: the database waits for a synchronous standby', 'PostgreSQL takes writes again']);
-  await database.close();
-  await stop();
 }
 
 testWithDebian('transaction ids that have run out are told by their name, while reads go on', async () => {

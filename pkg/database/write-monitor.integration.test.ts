@@ -70,6 +70,21 @@ test('a trial writes a temporary file and commits, and leaves no transaction, ta
   expect(database.poolStates()).toEqual([expect.objectContaining({ used: 0, pending: 0 })]);
 });
 
+test('where `temp_file_limit` forbids the temporary file, the commit is tried alone', async () => {
+  await database.pool.query(`ALTER DATABASE ${home.name} SET temp_file_limit = '512kB'`);
+  const answers: (string | undefined)[] = [];
+  const observer = { statement: (_operation: string, _summary: string, _ms: number, failure: string | undefined) => void answers.push(failure), waited: () => {}, timedOut: () => {}, failed: () => {} };
+  const limited = await Database.connect({ connection: home.connection, log: silentLog, observer });
+  answers.length = 0;
+  monitor = new WriteMonitor({ database: limited, log, intervalMs: 3_600_000 });
+  monitor.start();
+  await waitUntil(async () => answers.length >= 3, 30_000, 'the trial is made');
+  await monitor.stop();
+  expect([answers, monitor.refusal, told]).toEqual([[undefined, '53400', undefined], undefined, []]);
+  await limited.close();
+  await database.pool.query(`ALTER DATABASE ${home.name} RESET temp_file_limit`);
+});
+
 test('a statement that was refused is looked into at once', async () => {
   monitor = new WriteMonitor({ database, log, intervalMs: 3_600_000 });
   monitor.start();

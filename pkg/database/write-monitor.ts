@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool, PoolClient } from 'pg';
-import { databaseFailure, failureSentence, type DatabaseFailure } from './database-failure.ts';
+import { databaseFailure, failureSentence, keepsConnection, type DatabaseFailure } from './database-failure.ts';
 import type { Database } from './database.ts';
 import type { Log } from './log.ts';
 import { settledWithin } from './settled-within.ts';
@@ -100,28 +100,47 @@ export class WriteMonitor {
     const { pool } = this.#options.database;
     const client = await this.#connect(pool);
     if (client === undefined) return this.#refusal;
-    let broken: Error | undefined;
+    let isKept = false;
     try {
       const { rows } = await client.query<{ pid: number; isReadOnly: boolean }>('SELECT pg_backend_pid() AS pid, current_setting(\'transaction_read_only\')::boolean AS "isReadOnly"');
       const { pid, isReadOnly } = rows[0]!;
-      if (isReadOnly) return 'read_only';
-      const trial = client.query(trialOf(roomMib));
-      const settled = settledWithin(trial, this.#options.answerMs);
-      if ((await unlessAborted(settled, this.#ending.signal)) === true) {
-        await trial;
-        return undefined;
-      }
+      const { refusal, isOver } = isReadOnly ? { refusal: 'read_only' as const, isOver: true } : await this.#judge(client, pid, roomMib);
+      isKept = isOver;
+      return refusal;
+    } catch (error) {
+      isKept = keepsConnection(error);
+      throw error;
+    } finally {
+      client.release(!isKept);
+    }
+  }
+
+  /** `temp_file_limit` may be below the trial's file, which says nothing of the disk: the commit is tried alone. */
+  async #judge(client: PoolClient, pid: number, roomMib: number): Promise<Trial> {
+    try {
+      return await this.#run(client, pid, `${spill(roomMib)}; ${commit}`);
+    } catch (error) {
+      if (databaseFailure(error) !== 'resource_limit') throw error;
+      return this.#run(client, pid, commit);
+    }
+  }
+
+  /** One implicit transaction. */
+  async #run(client: PoolClient, pid: number, text: string): Promise<Trial> {
+    const { pool } = this.#options.database;
+    const trial = client.query(text);
+    const settled = settledWithin(trial, this.#options.answerMs);
+    if ((await unlessAborted(settled, this.#ending.signal)) === true) {
+      await trial;
+      return { refusal: undefined, isOver: true };
+    }
+    try {
       const isWaiting = await waitsForStandby(pool, pid);
       // A commit that is cancelled as it waits for a standby stays, here alone: nothing but the mark of this trial.
       await pool.query('SELECT pg_cancel_backend($1)', [pid]);
-      if (!(await settledWithin(trial, CANCEL_MS))) broken = new Error('a trial to write does not end');
-      return isWaiting ? 'standby_missing' : this.#refusal;
-    } catch (error) {
-      if (databaseFailure(error) === 'resource_limit') return undefined;
-      if ((error as { severity?: string }).severity !== 'ERROR') broken = error as Error;
-      throw error;
-    } finally {
-      client.release(broken);
+      return { refusal: isWaiting ? 'standby_missing' : this.#refusal, isOver: await settledWithin(trial, CANCEL_MS) };
+    } catch {
+      return { refusal: this.#refusal, isOver: false };
     }
   }
 
@@ -138,11 +157,19 @@ export function isWriteRefusal(failure: DatabaseFailure): failure is WriteRefusa
   return (writeRefusals as readonly DatabaseFailure[]).includes(failure);
 }
 
-/** One implicit transaction: a sort that spills to disk, then a commit. `temp_file_limit` may be below it, which is `resource_limit`. */
-function trialOf(roomMib: number): string {
+interface Trial {
+  refusal: WriteRefusal | undefined;
+  /** Where it goes on, nothing else can be asked on its connection. */
+  isOver: boolean;
+}
+
+/** Nothing but a mark in the write-ahead log, which a synchronous standby has to confirm. */
+const commit = "SELECT pg_logical_emit_message(true, 'svc', '')";
+
+/** A sort that spills to disk. */
+function spill(roomMib: number): string {
   return `SELECT set_config('work_mem', '64kB', true), set_config('temp_tablespaces', current_setting('default_tablespace'), true);
-    SELECT max(length(filler)) FROM (SELECT repeat('x', 1024) AS filler FROM generate_series(1, ${roomMib * 1024}) AS number ORDER BY -number) AS spilled;
-    SELECT pg_logical_emit_message(true, 'svc', '')`;
+    SELECT max(length(filler)) FROM (SELECT repeat('x', 1024) AS filler FROM generate_series(1, ${roomMib * 1024}) AS number ORDER BY -number) AS spilled`;
 }
 
 async function waitsForStandby(pool: Pool, pid: number): Promise<boolean> {
