@@ -10,7 +10,7 @@ export interface SvcBuild {
 
 let known: SvcBuild | undefined;
 
-/** As `dist/build.json` has it (hack/builds/build-info.mjs), else by package.json: the program may run from its sources. */
+/** As `dist/build.json` has it (hack/builds/build-info.mjs); from the sources as BUILD_VERSION and BUILD_COMMIT say (`npm run dev`), else by package.json. */
 export function svcBuild(): SvcBuild {
   known ??= readBuild();
   return known;
@@ -21,17 +21,29 @@ export function svcVersion(): string {
 }
 
 function readBuild(): SvcBuild {
-  const { version, commit = '' } = readFirst(['../../build.json', '../../package.json', '../../../package.json']);
+  const { version, commit = '' } = read('../../build.json') ?? told() ?? read('../../package.json') ?? read('../../../package.json') ?? nowhere();
   return { svcVersion: version, gitCommit: commit };
 }
 
-function readFirst(paths: readonly string[]): { version: string; commit?: string } {
-  for (const path of paths) {
-    try {
-      return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string; commit?: string };
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+interface BuildFile {
+  version: string;
+  commit?: string | undefined;
+}
+
+function told(): BuildFile | undefined {
+  const { BUILD_VERSION: version, BUILD_COMMIT: commit } = process.env;
+  return version === undefined || version === '' ? undefined : { version, commit };
+}
+
+function read(path: string): BuildFile | undefined {
+  try {
+    return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as BuildFile;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
+}
+
+function nowhere(): never {
   throw new Error('package.json is not where the program expects it');
 }

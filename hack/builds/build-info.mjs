@@ -2,7 +2,7 @@
  * Says which build this is, in `dist/build.json`: { version, commit }. `npm run build` and `npm start` write it; the program reads it.
  * The version is that of a tag on the commit (v2.22.1), else the one of package.json with the commit as build metadata: 2.22.0+1ebebde0a1b2, and
  * 2.22.0+1ebebde0a1b2.dirty where what is built differs from the commit. Without this repository's own .git it is package.json's alone.
- * BUILD_VERSION and BUILD_COMMIT tell a build that has no .git, such as that of the image.
+ * BUILD_VERSION and BUILD_COMMIT tell a build that has no .git, such as that of the image, and a program that runs from its sources (dev-build.mjs).
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';

@@ -75,6 +75,17 @@ test('a build without .git is told', () => {
   expect(buildInfo(folder, { BUILD_VERSION: '2.23.0' })).toEqual({ version: '2.23.0', commit: '' });
 });
 
+test('`npm run dev` says which commit it runs, and whether it was changed', () => {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { dev: string } };
+  // The program without its start.
+  const print = "import('./cmd/svc/svc-version.ts').then(({ svcBuild }) => console.log(JSON.stringify(svcBuild())))";
+  const command = scripts.dev.replace(' --watch cmd/svc/main.ts serve', ` --eval "${print}"`);
+  const { BUILD_VERSION: _version, BUILD_COMMIT: _commit, ...env } = process.env;
+  const { version, commit: gitCommit } = buildInfo(root, {});
+  expect(JSON.parse(execFileSync('sh', ['-c', command], { cwd: root, env, encoding: 'utf8' }))).toEqual({ svcVersion: version, gitCommit });
+});
+
 test('the program says what was written beside it', async () => {
   const own = commit();
   writeBuildInfo(folder, {});
