@@ -21,6 +21,21 @@ test('what is logged under err says what it is, where it comes from and why, whe
   }
 });
 
+test('how the database failed is told of an error, and of one that was made of it', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
+  try {
+    const file = join(folder, 'log');
+    const log = newLogger({ 'svc.log.level': 'info', 'svc.log.format': 'json' }, openSync(file, 'w'));
+    const full = Object.assign(new Error('could not extend file'), { code: '53100', severity: 'ERROR' });
+    const errors = [full, new Error('translated', { cause: new Error('once', { cause: full }) }), new Error('lost', { cause: new Error('Connection terminated unexpectedly') }), new Error('a fault of ours')];
+    for (const err of errors) log.warn({ err }, 'failed');
+    const failures = readFileSync(file, 'utf8').trim().split('\n').map((line) => (JSON.parse(line) as { err: { failure?: string } }).err.failure);
+    expect(failures).toEqual(['disk_full', 'disk_full', 'connection_lost', undefined]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
 test('what is logged for people is written before the call returns, without colours into a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-logger-'));
   try {

@@ -17,6 +17,13 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<unkno
   return child.exitCode ?? child.signalCode ?? (await once(child, 'exit'))[0];
 }
 
+export interface ProgramOptions {
+  /** Its input and output are a terminal, which `script` of util-linux makes; stdout is what is shown there. */
+  onTerminal?: boolean;
+  /** Besides what every program of a test has. */
+  env?: Readonly<Record<string, string>>;
+}
+
 /** The program from its sources, as a process of its own. */
 export class Program {
   readonly child: ChildProcess;
@@ -25,14 +32,13 @@ export class Program {
   stderr = '';
   private readonly wake = new Set<() => void>();
 
-  /** `onTerminal`: its input and output are a terminal, which `script` of util-linux makes; stdout is what is shown there. */
-  constructor(args: readonly string[], { onTerminal = false }: { onTerminal?: boolean } = {}) {
+  constructor(args: readonly string[], { onTerminal = false, env = {} }: ProgramOptions = {}) {
     const { PATH } = process.env;
     const node = [process.execPath, '--conditions=source', '--import', 'tsx', main, ...args];
     const [command, ...rest] = onTerminal ? ['script', '-qefc', `exec ${node.map((word) => `'${word}'`).join(' ')}`, '/dev/null'] : node;
     this.child = spawn(command!, rest, {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0' },
+      env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0', ...env },
       stdio: [onTerminal ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);
@@ -84,8 +90,8 @@ export interface Served {
 }
 
 /** `svc serve` on free ports; resolves when it is ready. */
-export async function startServe(dataDir: string, args: readonly string[] = []): Promise<Served> {
-  const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args]);
+export async function startServe(dataDir: string, args: readonly string[] = [], options: ProgramOptions = {}): Promise<Served> {
+  const program = new Program(['serve', '--svc.server.port=0', `--svc.data.dir=${dataDir}`, ...args], options);
   const { url, accessUrl, tokenFile } = await program.line('ready');
   return { program, url: String(url), accessUrl: String(accessUrl), token: (await readFile(String(tokenFile), 'utf8')).trim() };
 }

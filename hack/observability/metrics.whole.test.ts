@@ -12,6 +12,7 @@ import { namesIn } from './promql.ts';
 const ofPrometheus = new Set(['up', 'ALERTS']);
 const ofTargets = new Set(['namespace', 'job', 'instance', 'le', 'alertname', 'alertstate']);
 
+const version = '2.22.0+1ebebde0a1b2';
 let home: TestDatabase;
 let folder: string;
 let runbook: string;
@@ -25,7 +26,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-metrics-'));
   await chmod(folder, 0o711);
   runbook = await readFile(new URL('../../docs/runbook.md', import.meta.url), 'utf8');
-  const { url, accessUrl, token, program } = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`]);
+  const { url, accessUrl, token, program } = await startServe(folder, [`--svc.database.url=${databaseUrlOf(home)}`], { env: { BUILD_VERSION: version } });
+  expect((await program.line('ready'))['version']).toBe(version);
   await program.line('leading');
   // The second time there is something to show of the first, and of the API.
   for (const target of [`${url}/api/v1/namespaces`, `${url}/metrics`, `${accessUrl}/metrics`, `${accessUrl}/metrics`, `${url}/metrics`]) {
@@ -62,7 +64,11 @@ test('the runbook tells of every metric, and of no other', () => {
   expect([...documented().keys()].toSorted()).toEqual([...shown.keys()].toSorted());
 });
 
-test.each([/^svc_build_info\{version="\d+\.\d+\.\d+",component="apiserver"\} 1$/m, /^leader_election_master_status\{name="svc-controllers"\} 1$/m, /^svc_memory_limit_bytes \d{8,}$/m, /^svc_heap_limit_bytes \d{8,}$/m, /^svc_change_log_limit_bytes 1073741824$/m])('it shows %s', (line) => {
+test('it shows the build, with its commit', () => {
+  expect(page.split('\n')).toContain(`svc_build_info{version="${version}",component="apiserver"} 1`);
+});
+
+test.each([/^leader_election_master_status\{name="svc-controllers"\} 1$/m, /^svc_memory_limit_bytes \d{8,}$/m, /^svc_heap_limit_bytes \d{8,}$/m, /^svc_change_log_limit_bytes 1073741824$/m])('it shows %s', (line) => {
   expect(page).toMatch(line);
 });
 

@@ -12,7 +12,7 @@ export class DatabaseMetrics implements DatabaseObserver {
   private readonly waits = new Map<string, HistogramSeries>();
   private readonly timeouts = new Map<string, number>();
   private readonly failures = new Map<DatabaseFailure, number>();
-  private writes: WriteMonitor | undefined;
+  private writes: Pick<WriteMonitor, 'suspect'> | undefined;
   private readonly registry: Registry;
 
   constructor(registry: Registry) {
@@ -68,7 +68,7 @@ export class DatabaseMetrics implements DatabaseObserver {
   }
 
   /** Shows whether writes are taken, and has that looked at when a statement was refused. */
-  showWrites(monitor: WriteMonitor): void {
+  showWrites(monitor: Pick<WriteMonitor, 'refusal' | 'suspect'>): void {
     this.writes = monitor;
     registerReading({
       registry: this.registry,
