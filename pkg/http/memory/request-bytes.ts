@@ -1,5 +1,6 @@
 import { abortError, newTooManyRequests } from '#pkg/apimachinery/index';
 import { anonymousUser } from '#pkg/identity/index';
+import { networkOf } from '../network-of.ts';
 import { unparsedBytes, parsedBytesOf, type ByteBudget } from './byte-budget.ts';
 import type { BytePool, Claim } from './byte-pool.ts';
 
@@ -134,7 +135,7 @@ export const uncounted: RequestBytes = { admit: () => Promise.resolve(), note: n
 
 function nothing(): void {}
 
-/** Whose share a request takes: of who is not known, those of an address. */
+/** Whose share a request takes: of who is not known, those of a network. */
 function ownerOf({ user, clientAddress }: AskingRequest): string {
-  return user.name === anonymousUser.name ? `address:${clientAddress}` : `user:${user.name}`;
+  return user.name === anonymousUser.name ? `address:${networkOf(clientAddress)}` : `user:${user.name}`;
 }
