@@ -27,3 +27,12 @@ test('the latest networks are remembered', () => {
   for (let i = 0; i <= 20_000; i += 1) wrong.add(String(i));
   expect([wrong.isOver('0'), wrong.isOver('20000')]).toEqual([false, true]);
 });
+
+test('who goes on is not forgotten for others who come', () => {
+  const wrong = new WrongCredentials(4);
+  for (let i = 0; i < 40_000; i += 1) {
+    if (i % 8000 === 0) wrong.add('a');
+    wrong.add(String(i));
+  }
+  expect(wrong.isOver('a')).toBe(true);
+});

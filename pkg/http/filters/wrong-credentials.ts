@@ -1,4 +1,4 @@
-/** Networks that are counted; the one that began first goes. */
+/** Networks that are counted; the one that has been quiet for longest goes. */
 const maxNetworks = 20_000;
 
 /**
@@ -15,7 +15,9 @@ export class WrongCredentials {
   }
 
   add(network: string): void {
-    this.rests.set(network, { rest: this.restOf(network) - 1, at: performance.now() });
+    const rest = this.restOf(network) - 1;
+    this.rests.delete(network);
+    this.rests.set(network, { rest, at: performance.now() });
     if (this.rests.size > maxNetworks) this.rests.delete(this.rests.keys().next().value!);
   }
 
