@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { apiHttpOptions } from './api-http-options.ts';
+import { accessHttpOptions, apiHttpOptions } from './api-http-options.ts';
 import { loadOptions } from './options/load-options.ts';
 
 const optionsOf = (...args: string[]): ReturnType<typeof apiHttpOptions> => apiHttpOptions(loadOptions({ environment: {}, args }).options);
@@ -24,4 +24,14 @@ test('browsers are told to come by https alone where it is asked for, with a cer
 
 test('a connection on which an answer is awaited is not taken for a stalled one', () => {
   expect(optionsOf('--svc.api.request-timeout=10m').limits?.stallTimeoutMs).toBe(1_200_000);
+});
+
+test.each([
+  { args: [], is: 2048 },
+  { args: ['--svc.access.throttle.anonymous=100'], is: 100 },
+  { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=50'], is: 50 },
+  { args: ['--svc.access.throttle.anonymous=100', '--svc.http.max-wrong-credentials=0'], is: undefined },
+])('of access management no more wrong credentials are looked up than its throttle lets pass: $args', ({ args, is }) => {
+  const { options } = loadOptions({ environment: {}, args });
+  expect(accessHttpOptions(options)).toEqual({ ...apiHttpOptions(options), maxInFlight: { ...apiHttpOptions(options).maxInFlight, ...(is === undefined ? {} : { wrongCredentialsPerMinute: is }) } });
 });

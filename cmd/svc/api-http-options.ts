@@ -45,6 +45,13 @@ export function apiHttpOptions(options: Options): ApiHttpOptions & { limits: { s
   };
 }
 
+/** How that of access management does. Its throttle counts wrong credentials too: beyond what that lets pass none is looked up, only to be refused. */
+export function accessHttpOptions(options: Options): ReturnType<typeof apiHttpOptions> {
+  const { maxInFlight, ...http } = apiHttpOptions(options);
+  const most = maxInFlight?.wrongCredentialsPerMinute;
+  return { ...http, maxInFlight: { ...maxInFlight, ...(most === undefined ? {} : { wrongCredentialsPerMinute: Math.min(most, options['svc.access.throttle.anonymous']) }) } };
+}
+
 function limit<K extends string>(name: K, value: number): { [k in K]?: number } {
   return value === 0 ? {} : ({ [name]: value } as { [k in K]: number });
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { AccessServer, type AccessService } from '#pkg/access/index';
 import type { WriteMonitor } from '#pkg/database/index';
 import type { ByteBudget, ServerCertificate } from '#pkg/http/index';
-import { apiHttpOptions } from './api-http-options.ts';
+import { accessHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from './byte-budget.ts';
 import { drainTimes, type DrainTimes } from './drain-times.ts';
 import { showProcess } from './metrics/process-metrics.ts';
@@ -38,7 +38,7 @@ export interface ListenParts {
 export async function listenForAccess(options: Options, { log, teardown, certificate, metrics = new Registry(), byteBudget = newByteBudget(options), drain = () => drainTimes(options) }: ListenParts): Promise<ListeningAccess> {
   showProcess(metrics, 'access-server');
   if (certificate !== undefined) showCertificate(metrics, certificate);
-  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = apiHttpOptions(options);
+  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = accessHttpOptions(options);
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
   const server = new AccessServer({ ...at, ...svcBuild(), log, metrics, limits, proxies, byteBudget, ...(maxInFlight === undefined ? {} : { maxInFlight }), ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }), ...(slowRequestMs === undefined ? {} : { slowRequestMs }), ...(strictTransportDays === undefined ? {} : { strictTransportDays }) });
   const stop = (): Promise<void> => server.stop(drain());
