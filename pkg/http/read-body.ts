@@ -53,6 +53,9 @@ function collect(context: RequestContext, { limit, timeoutMs, sender }: Required
   const { request, signal } = context;
   return new Promise((resolve, reject) => {
     const body = new BodyBytes(context, limit);
+    const onTimeout = (): void => settle(newBodyTimeout(timeoutMs));
+    let timer = setTimeout(onTimeout, timeoutMs);
+    let endsAt = performance.now() + timeoutMs;
     let isSettled = false;
     const settle = (error: unknown): void => {
       isSettled = true;
@@ -69,17 +72,20 @@ function collect(context: RequestContext, { limit, timeoutMs, sender }: Required
       const room = body.add(chunk);
       if (room === undefined) return;
       request.pause();
-      room.then(readOn, settle);
+      clearTimeout(timer);
+      const since = performance.now();
+      room.then(() => readOn(performance.now() - since), settle);
     };
-    const readOn = (): void => {
+    // That others were waited for is not the client's fault.
+    const readOn = (waitedMs: number): void => {
       if (isSettled) return;
-      timer.refresh();
+      endsAt += waitedMs;
+      timer = setTimeout(onTimeout, Math.max(0, endsAt - performance.now()));
       request.resume();
     };
     const onEnd = (): void => settle(undefined);
     const onError = (): void => settle(signal.aborted ? signal.reason : newBadRequest('the body of the request is incomplete'));
     const onAbort = (): void => settle(signal.reason);
-    const timer = setTimeout(() => settle(newBodyTimeout(timeoutMs)), timeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError);
     signal.addEventListener('abort', onAbort, { once: true });
     if (sender !== undefined) sender.onCut = settle;

@@ -7,6 +7,7 @@ import { chain } from './filters/chain.ts';
 import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
 import type { Filter, Handler } from './request-context.ts';
+import type { ContextMemory } from './server-request-context.ts';
 
 export interface TestAnswer {
   status: number;
@@ -27,11 +28,11 @@ export interface TestServer {
 }
 
 /** A server on a free port, with request ids, `withStatus` and the given filters around the handler. */
-export async function startTestServer(handler: Handler, options: { filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]); limits?: Partial<HttpServerLimits>; proxies?: TrustedProxies; isProbe?: (path: string) => boolean } = {}): Promise<TestServer> {
+export async function startTestServer(handler: Handler, options: { filters?: readonly Filter[] | ((log: Logger) => readonly Filter[]); limits?: Partial<HttpServerLimits>; proxies?: TrustedProxies; isProbe?: (path: string) => boolean; memory?: ContextMemory } = {}): Promise<TestServer> {
   const logs: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug' }, { write: (line: string) => void logs.push(JSON.parse(line) as Record<string, unknown>) });
-  const { filters = [], limits = {}, proxies = new TrustedProxies([]), isProbe = () => false } = options;
-  const server = new HttpServer({ handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler), log, limits, proxies, isProbe });
+  const { filters = [], limits = {}, proxies = new TrustedProxies([]), isProbe = () => false, memory } = options;
+  const server = new HttpServer({ handler: chain(typeof filters === 'function' ? filters(log) : [withRequestId(), withStatus(), ...filters], handler), log, limits, proxies, isProbe, ...(memory === undefined ? {} : { memory }) });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const open = (): Promise<Socket> =>
     new Promise((resolve, reject) => {

@@ -1,17 +1,25 @@
 import type { RequestContext } from '../request-context.ts';
 import { uncountedBytes } from './byte-budget.ts';
 
-/** The bytes of one body as they arrive; of a large one the rest comes when there is room for it. */
+/**
+ * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says that will come. Where there is no room for
+ * the next step nothing more is read until there is.
+ *
+ * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is (`TakeOptions.overdraws`), and whoever waits longer than
+ * a request may is 429, and leaves its part to the others.
+ */
 export class BodyBytes {
-  readonly #context: RequestContext;
+  readonly #context: Pick<RequestContext, 'request' | 'bytes'>;
   readonly #limit: number;
   #chunks: Buffer[] = [];
-  /** Of a large body, all of it: its end is known, or the most it may be. */
+  /** Of a large body, all of it: its end is known, or the most it may be. Of what nothing is written to the system gives no memory. */
   #whole: Buffer | undefined;
   #size = 0;
+  /** How large it may become without asking for more. */
+  #room = uncountedBytes;
 
   /** `limit`: what a body without a Content-Length may come to. */
-  constructor(context: RequestContext, limit: number) {
+  constructor(context: Pick<RequestContext, 'request' | 'bytes'>, limit: number) {
     this.#context = context;
     this.#limit = limit;
   }
@@ -22,14 +30,10 @@ export class BodyBytes {
 
   /** A promise where nothing more is to be read until it resolves; it rejects as `RequestBytes.admit` does. */
   add(chunk: Buffer): Promise<void> | undefined {
-    const before = this.#size;
+    if (this.#whole === undefined) this.#chunks.push(chunk);
+    else chunk.copy(this.#whole, this.#size);
     this.#size += chunk.length;
-    if (this.#whole !== undefined) {
-      chunk.copy(this.#whole, before);
-      return undefined;
-    }
-    this.#chunks.push(chunk);
-    return this.#size > uncountedBytes ? this.#makeRoom() : undefined;
+    return this.#size > this.#room ? this.#makeRoom() : undefined;
   }
 
   whole(): Buffer {
@@ -40,9 +44,12 @@ export class BodyBytes {
   }
 
   async #makeRoom(): Promise<void> {
-    const declared = Number(this.#context.request.headers['content-length'] ?? this.#limit);
-    await this.#context.bytes.admit(declared);
-    this.#whole = Buffer.allocUnsafeSlow(declared);
+    const most = Number(this.#context.request.headers['content-length'] ?? this.#limit);
+    while (this.#room < this.#size) this.#room *= 2;
+    this.#room = Math.min(this.#room, most);
+    await this.#context.bytes.admit(this.#room);
+    if (this.#whole !== undefined) return;
+    this.#whole = Buffer.allocUnsafeSlow(most);
     let at = 0;
     for (const chunk of this.#chunks) at += chunk.copy(this.#whole, at);
     this.#chunks = [];

@@ -103,3 +103,15 @@ test('requests that hold something and all wait for more come to their ends, one
   expect(most).toBeLessThanOrEqual(150);
   expect(pool.used).toBe(60);
 });
+
+test('whoever has more than there is and needs still more comes to its end first', async () => {
+  const pool = new BytePool({ total: 100 });
+  const [first, second] = [claimOf('a'), claimOf('a')];
+  for (const claim of [first, second]) pool.add(claim, 50);
+  expect(pool.take(first, 10, { overdraws: true })).toBe(true);
+  const turn = pool.take(second, 10, { overdraws: true });
+  expect(await isTaken(turn)).toBe('waits');
+  expect(pool.take(first, 10, { overdraws: true })).toBe(true);
+  pool.give(first, 70);
+  expect(await isTaken(turn)).toBe(true);
+});

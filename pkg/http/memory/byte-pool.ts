@@ -52,8 +52,8 @@ export class BytePool {
 
   /** True: the claim has them. A promise says whether it got them; false after `maxWaitMs`, and when the signal aborts. */
   take(claim: Claim, bytes: number, { overdraws = false, maxWaitMs, signal }: TakeOptions = {}): boolean | Promise<boolean> {
-    // Whoever waits is not overtaken.
-    if (this.#waiting.size === 0 && this.#mayTake(claim, bytes, overdraws)) {
+    // Whoever waits is not overtaken, but by the one that has more than there is: all wait for its end.
+    if ((this.#waiting.size === 0 || this.#overdrawn === claim) && this.#mayTake(claim, bytes, overdraws)) {
       this.#grant(claim, bytes);
       return true;
     }
@@ -105,7 +105,7 @@ export class BytePool {
   }
 
   #mayTake(claim: Claim, bytes: number, overdraws: boolean): boolean {
-    return this.#fits(claim, bytes) || (overdraws && this.#overdrawn === undefined);
+    return this.#fits(claim, bytes) || (overdraws && (this.#overdrawn ?? claim) === claim);
   }
 
   #grant(claim: Claim, bytes: number): void {
