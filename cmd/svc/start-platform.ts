@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { AccessDatabase, adminUsername, credentialKeyOf, type AccessService } from '#pkg/access/index';
+import { AccessDatabase, adminUsername, platformCredentialKeyOf, type AccessService } from '#pkg/access/index';
 import type { Client } from '#pkg/apimachinery/index';
 import { pluginsGroup, pluginUser } from '#pkg/apis/index';
 import { ApiServer, createPlatformRegistry, documentEndpoints, KeyWorker, LoopbackClient, Maintenance, MastersAuthorizer, RbacAuthorizer, type ApiParts, type EndpointDocument, type EndpointDocuments, type PlatformRegistry } from '#pkg/apiserver/index';
@@ -173,7 +173,8 @@ function apiParts(options: Options, { store, registry, access, metrics, plugins,
       publicUrl: options['svc.server.public-url'],
       countLookups: (tokens) => metrics.countLookups(tokens),
     }),
-    credentialOf: credentialKeyOf,
+    credentialOf: platformCredentialKeyOf,
+    verified: access.verified,
     authorizer: new RbacAuthorizer(registry.roles),
     reviews: { roles: registry.roles, tokens: access.platformTokens },
     endpointGroups: { *[Symbol.iterator]() { yield* documents; yield tokenEndpoints; yield* plugins.groups; } },

@@ -30,6 +30,7 @@ import {
   type MaxInFlight,
   type ServiceUrl,
   type TrustedProxies,
+  type VerifiedCredentials,
 } from '#pkg/http/index';
 import { admit } from './http/admit.ts';
 import { challengesOf } from './http/authenticate.ts';
@@ -79,6 +80,8 @@ export interface AccessParts {
   /** Of the API and of the pages. */
   operations: readonly Operation[];
   throttle: Throttle;
+  /** Credentials that were good. Default: of this server's requests alone. */
+  verified?: VerifiedCredentials;
   /** By which addresses clients know it. Default: what they send, and trusted proxies. */
   url?: ServiceUrl;
   /** Pages elsewhere that may act for their visitor. Default: none. */
@@ -119,13 +122,13 @@ export class AccessServer {
     return this.#server.listen(at);
   }
 
-  serve({ credentials, metricsTokens, principals, operations, throttle, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
+  serve({ credentials, metricsTokens, principals, operations, throttle, verified, url, allowedOrigins = new Set(), readyz }: AccessParts): void {
     const { svcVersion, gitCommit = '', log, metrics, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays, proxies } = this.#options;
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.#stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
     const health = healthEndpoints({ readyz: [leaving, ...readyz], svcVersion, gitCommit, registry: metrics });
     const healthHandler = expressHandler(health);
     const observer = observeLimits({ log, registry: metrics, waiting: () => inFlight.waiting });
-    const inFlight = new InFlightLimits({ ...maxInFlight, observer, exemption: exemptionOf(health), credentialOf: credentialKeyOf, isUnauthorized, throwsRefusals: true });
+    const inFlight = new InFlightLimits({ ...maxInFlight, observer, exemption: exemptionOf(health), credentialOf: credentialKeyOf, ...(verified === undefined ? {} : { verified }), isUnauthorized, throwsRefusals: true });
     this.#observer = observer;
     const forMetrics = metricsTokens === undefined ? credentials : metricsCredentials(credentials, metricsTokens);
     const operate = operationHandler(new OperationTable(operations), allowedOrigins);

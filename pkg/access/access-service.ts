@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { becauseOf } from '#pkg/database/index';
-import { ServiceUrl, type EndpointGroup, type HealthCheck, type TrustedProxies } from '#pkg/http/index';
+import { ServiceUrl, VerifiedCredentials, type EndpointGroup, type HealthCheck, type TrustedProxies } from '#pkg/http/index';
 import type { RequestAuthenticator } from '#pkg/identity/index';
 import type { AccessDatabase } from './access-database.ts';
 import type { AccessParts } from './access-server.ts';
@@ -12,6 +12,8 @@ import { auditOperations } from './audit/audit-operations.ts';
 import { Audit } from './audit/audit.ts';
 import { BasicAuthenticator } from './basic/basic-authenticator.ts';
 import { BearerTokens } from './bearer-tokens/bearer-tokens.ts';
+import { credentialKeyOf } from './http/credential-key.ts';
+import type { OnIssue } from './http/issued-credential.ts';
 import type { Operation } from './http/operation.ts';
 import { loginOperations } from './login/login-operations.ts';
 import { LoginService } from './login/login-service.ts';
@@ -91,6 +93,8 @@ export class AccessService {
   readonly #orgNamespaces: OrgNamespaces;
   readonly #names: NameClaims;
   readonly #maintenance: AccessMaintenance;
+  /** Of both services: who logs in at one is known to the other at once. */
+  readonly verified = new VerifiedCredentials();
   /** For AccessServer. */
   readonly parts: AccessParts;
 
@@ -102,16 +106,17 @@ export class AccessService {
     const secrets = new SecretBox(keys);
     const users = new Users(database);
     const organizations = new Organizations(database);
-    const bearerTokens = new BearerTokens({ database, audit, ttlSeconds: settings.tokenTtlMs / 1000 });
+    const onIssue: OnIssue = (headers, userId) => this.verified.add(credentialKeyOf(headers)!.key, userId);
+    const bearerTokens = new BearerTokens({ database, audit, ttlSeconds: settings.tokenTtlMs / 1000, onIssue });
     const accessKeys = new AccessKeys({ database, secrets, audit });
     const privateTokens = new PrivateTokens({ database, box: secrets, audit });
     const verifier = new SignatureVerifier({ database, secrets, audit, log, maxSkewMs: settings.signatureSkewMs, requiresDigest: settings.signatureRequiresDigest });
     this.#database = database;
-    this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000 });
+    this.#sessions = new Sessions({ database, idleSeconds: settings.sessionIdleMs / 1000, onIssue });
     this.#login = new LoginService({ database, audit, hasher, addressLimit: settings.loginIpLimit });
     this.#tokenStore = new TokenStore(database.whole);
     this.#tokenUses = new TokenUses({ database, audit, log });
-    this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles });
+    this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles, onIssue });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });
     this.#names = new NameClaims({ database, log });
     this.#maintenance = new AccessMaintenance({ database, log, names: this.#names, auditRetentionDays: settings.auditRetentionDays });
@@ -137,6 +142,7 @@ export class AccessService {
         ...pageOperations({ database, audit, login, sessions, profile: new OwnProfile(profileParts), accessKeys, personalTokens: this.#personalTokens }),
       ],
       throttle: new SharedThrottle({ database, log, anonymous: settings.throttle.anonymous, user: settings.throttle.user }),
+      verified: this.verified,
       url: new ServiceUrl(proxies, settings.publicUrl),
       allowedOrigins: new Set(settings.allowedOrigins),
       readyz: [this.databaseCheck],

@@ -13,7 +13,7 @@ export { InitialPasswordError } from './administrator/initial-password.ts';
 export { Audit } from './audit/audit.ts';
 export { LoginAccounts } from './login/login-accounts.ts';
 export { accountKey, LoginFailures } from './login/login-failures.ts';
-export { credentialKeyOf } from './http/credential-key.ts';
+export { platformCredentialKeyOf } from './http/credential-key.ts';
 export type { Namespaces } from './orgs/namespaces.ts';
 export { namespaceOf } from './orgs/organization.ts';
 export { PasswordHasher } from './passwords/password-hasher.ts';

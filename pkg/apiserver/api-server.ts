@@ -36,6 +36,7 @@ import {
   type ListenOptions,
   type MaxInFlight,
   type RequestInfo,
+  type VerifiedCredentials,
 } from '#pkg/http/index';
 import { newServiceUnavailable } from '#pkg/apimachinery/index';
 import type { Authorizer, RequestAuthenticator } from '#pkg/identity/index';
@@ -68,6 +69,8 @@ export interface ApiParts {
   authenticator: RequestAuthenticator;
   /** What tells the credentials from each other that it takes. Default: the Authorization header does. */
   credentialOf?: CredentialReader;
+  /** Credentials that were good. Default: of this server's requests alone. */
+  verified?: VerifiedCredentials;
   authorizer: Authorizer;
   /** Answers SubjectAccessReviews, TokenReviews and their like. Default: there are none. */
   reviews?: Omit<ReviewParts, 'authorizer'>;
@@ -86,7 +89,7 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'prox
   /** 0 takes a free one. */
   port: number;
   /** Requests and watches under way; a limit left out is no limit. */
-  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf'>;
+  maxInFlight?: Omit<MaxInFlight, 'exemption' | 'observer' | 'credentialOf' | 'verified'>;
   /** For an answer to begin. Default 30 s. */
   requestTimeoutMs?: number;
   /** From here on a request is logged as slow. Default 1 s. */
@@ -150,9 +153,10 @@ export class ApiServer {
   serve(parts: ApiParts): void {
     const leaving: HealthCheck = { name: 'shutdown', check: () => (this.stopping === undefined ? Promise.resolve() : Promise.reject(new NotReadyError('the server is shutting down'))) };
     const { http, log, metrics } = this.options;
+    const { credentialOf, verified } = parts;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
     const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'open' : undefined);
-    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer, ...(parts.credentialOf === undefined ? {} : { credentialOf: parts.credentialOf }) });
+    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer, ...(credentialOf === undefined ? {} : { credentialOf }), ...(verified === undefined ? {} : { verified }) });
     this.observer = observer;
     this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }

@@ -17,5 +17,9 @@ export function secretKey(secret: string): CredentialKey {
   return { key: hash('sha256', secret, 'base64'), isPublic: false };
 }
 
-/** The header Authorization as it is. */
-export const authorizationKey: CredentialReader = ({ authorization }) => (authorization === undefined ? undefined : secretKey(authorization));
+/** The header Authorization. Its scheme may be written in either case, with any spaces around: the same credential has one key. */
+export const authorizationKey: CredentialReader = ({ authorization }) => {
+  if (authorization === undefined) return undefined;
+  const [scheme = '', ...rest] = authorization.trim().split(/\s+/);
+  return secretKey(`${scheme.toLowerCase()} ${rest.join(' ')}`);
+};

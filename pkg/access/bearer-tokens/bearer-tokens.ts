@@ -5,6 +5,7 @@ import { newAuthenticationFailed } from '../http/access-error.ts';
 import type { AccessRequest } from '../http/access-request.ts';
 import { valueOfScheme } from '../http/authenticate.ts';
 import type { Credential, Proof } from '../http/credential.ts';
+import type { OnIssue } from '../http/issued-credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import type { Principal } from '../principals/caller.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
@@ -18,6 +19,8 @@ export interface BearerTokensOptions {
   ttlSeconds?: number;
   /** Living tokens of one user; the oldest go. Default 1000. */
   perUser?: number;
+  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  onIssue?: OnIssue;
 }
 
 export interface IssuedToken {
@@ -35,13 +38,15 @@ export class BearerTokens {
   readonly #audit: Audit;
   readonly #ttlSeconds: number;
   readonly #perUser: number;
+  readonly #onIssue: OnIssue | undefined;
   readonly #owners: FreshLookup<Principal | undefined>;
 
-  constructor({ database, audit, ttlSeconds = 86_400, perUser = 1000 }: BearerTokensOptions) {
+  constructor({ database, audit, ttlSeconds = 86_400, perUser = 1000, onIssue }: BearerTokensOptions) {
     this.#database = database;
     this.#audit = audit;
     this.#ttlSeconds = ttlSeconds;
     this.#perUser = perUser;
+    this.#onIssue = onIssue;
     this.#owners = new FreshLookup((key) => this.#findOwner(Buffer.from(key, 'hex')));
     this.credential = { scheme: 'bearer', word: 'bearer', challenge: 'Bearer realm="api"', authenticate: (request) => this.#authenticate(request) };
   }
@@ -61,6 +66,7 @@ export class BearerTokens {
     });
     if (rows[0] === undefined) return undefined;
     await this.#trim(userId);
+    this.#onIssue?.({ authorization: `Bearer ${token}` }, userId);
     return { token, expires: rows[0].expires };
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { credentialKeyOf } from './credential-key.ts';
+import { credentialKeyOf, platformCredentialKeyOf } from './credential-key.ts';
 
 const id = '5d4f9a2e-1111-4222-8333-444455556666';
 
@@ -20,4 +20,16 @@ test('a secret is told from others by its hash, the session by its cookie wherev
   expect(credentialKeyOf({ cookie: 'x=1; svc_sessionid="a"' })).toEqual(credentialKeyOf({ cookie: 'svc_sessionid=a' }));
   // The header decides, whatever cookie comes along.
   expect(credentialKeyOf({ authorization: 'Bearer a', cookie: 'svc_sessionid=b' })).toEqual(credentialKeyOf({ authorization: 'Bearer a' }));
+});
+
+test.each(['bearer a', 'BEARER  a', 'Bearer\ta', ' Bearer a '])('%j is the same credential as any other way to write it', (authorization) => {
+  for (const keyOf of [credentialKeyOf, platformCredentialKeyOf]) expect(keyOf({ authorization })).toEqual(keyOf({ authorization: 'Bearer a' }));
+  expect(credentialKeyOf({ authorization })).not.toEqual(credentialKeyOf({ authorization: 'Bearer A' }));
+});
+
+test('on the content platform nothing that signs is a credential, or hides the one that counts', () => {
+  const session = { cookie: 'svc_sessionid=a' };
+  expect(platformCredentialKeyOf({ ...session, 'signature-input': 'changes' })).toEqual(credentialKeyOf(session));
+  expect(platformCredentialKeyOf({ 'signature-input': 'changes' })).toBeUndefined();
+  expect(platformCredentialKeyOf({ authorization: `Signature keyId="${id}"` })).toMatchObject({ isPublic: false });
 });

@@ -3,6 +3,7 @@ import { fieldError, newAlreadyExists, newForbidden, newInvalid, newNotFound, pa
 import { newPersonalToken, type UserInfo } from '#pkg/identity/index';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Audit, OperateEntry } from '../audit/audit.ts';
+import type { OnIssue } from '../http/issued-credential.ts';
 import { presentToken, tokenColumns, tokenKind, tokenResource, type PersonalToken, type TokenRow } from './personal-token.ts';
 import { credentialCauses, draftCauses, type TokenDraft } from './token-draft.ts';
 import { TokenStore } from './token-store.ts';
@@ -26,6 +27,8 @@ export interface PersonalTokensParts {
   database: AccessDatabase;
   audit: Audit;
   roles: TokenRoles;
+  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  onIssue?: OnIssue;
 }
 
 /** Who asks, as the content platform knows them: `uid` is the user's id; what restricts them restricts what they make, and when their credential ends, so does that. */
@@ -75,7 +78,7 @@ export class PersonalTokens {
     if (causes.length === 0) causes.push(...(await this.#roleCauses(user, draft.roles ?? [])));
     if (causes.length > 0) throw newInvalid(tokenKind, draft.name ?? '', causes);
     const token = newPersonalToken();
-    return this.#parts.database.transaction(async (client) => {
+    const made = await this.#parts.database.transaction(async (client) => {
       const name = await this.#reserveName(client, user, draft);
       const roles = draft.roles ?? user.restriction?.roles ?? null;
       const { rows } = await client.query<TokenRow>({
@@ -84,10 +87,12 @@ export class PersonalTokens {
         // By the name alone a replica of the last release lets everybody in, and narrows nobody.
         values: [user.uid, roles === null ? user.name : '', name, draft.displayName ?? '', expiryOf(draft) ?? limitOf(user), roles, TokenStore.hash(token)],
       });
-      const made = presentToken(rows[0]!);
-      await this.#note('create', { user, address, requestId }, made, client);
-      return { ...made, status: { ...made.status, token } };
+      const row = presentToken(rows[0]!);
+      await this.#note('create', { user, address, requestId }, row, client);
+      return row;
     });
+    this.#parts.onIssue?.({ authorization: `Bearer ${token}` }, user.uid);
+    return { ...made, status: { ...made.status, token } };
   }
 
   /** From the next request on, on every replica. Nothing happens to one that is revoked. */

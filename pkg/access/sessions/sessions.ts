@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { AccessDatabase, Queryable } from '../access-database.ts';
 import type { Credential } from '../http/credential.ts';
+import type { OnIssue } from '../http/issued-credential.ts';
 import { passwordChangedText } from '../login/login-accounts.ts';
 import { principalOf, type PrincipalRow } from '../principals/principals.ts';
 import type { Principal } from '../principals/caller.ts';
@@ -18,6 +19,8 @@ export interface SessionsOptions {
   maxAgeSeconds?: number;
   /** Living sessions of one user; those unused for longest go. Default 100. */
   perUser?: number;
+  /** Hears of each new one, by the header that brings it. Default: nobody does. */
+  onIssue?: OnIssue;
 }
 
 export interface NewSessionOptions {
@@ -62,14 +65,16 @@ export class Sessions {
   readonly #maxAgeSeconds: number;
   readonly #touchSeconds: number;
   readonly #perUser: number;
+  readonly #onIssue: OnIssue | undefined;
   readonly #lookup: FreshLookup<FoundSession | undefined>;
 
-  constructor({ database, idleSeconds = 86_400, maxAgeSeconds = 30 * 86_400, perUser = 100 }: SessionsOptions) {
+  constructor({ database, idleSeconds = 86_400, maxAgeSeconds = 30 * 86_400, perUser = 100, onIssue }: SessionsOptions) {
     this.#database = database;
     this.#idleSeconds = idleSeconds;
     this.#maxAgeSeconds = maxAgeSeconds;
     this.#touchSeconds = Math.min(60, idleSeconds / 4);
     this.#perUser = perUser;
+    this.#onIssue = onIssue;
     this.#lookup = new FreshLookup((key) => this.#find(Buffer.from(key, 'hex')));
     this.credential = {
       scheme: 'session',
@@ -94,6 +99,7 @@ export class Sessions {
     });
     if (rows[0] === undefined) return undefined;
     await this.#trim(userId);
+    this.#onIssue?.({ cookie: `${sessionCookie}=${token}` }, userId);
     return { id: rows[0].id, token, csrfToken: csrfTokenOf(token), maxAgeSeconds: this.#maxAgeSeconds };
   }
 

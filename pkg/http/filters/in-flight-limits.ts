@@ -32,6 +32,8 @@ export interface MaxInFlight {
   exemption?: (info: RequestInfo) => Exemption | undefined;
   /** What tells the credential of a request from others. Default: its Authorization header. */
   credentialOf?: CredentialReader;
+  /** Those that were good, also at another service that knows the same people. Default: of these requests alone. */
+  verified?: VerifiedCredentials;
   /** Does an error of authentication say that the credential is wrong? Default: a StatusError 401 does. */
   isUnauthorized?: (error: unknown) => boolean;
   /** Throws what is refused, for whoever answers in words of their own, instead of answering it at once. */
@@ -96,7 +98,7 @@ export class InFlightLimits implements PlacesOwner {
   private readonly byNetwork: KeyedGates | undefined;
   private readonly lookupsByNetwork: KeyedGates;
   readonly senders: Senders;
-  private readonly verified = new VerifiedCredentials();
+  private readonly verified: VerifiedCredentials;
   private readonly wrong: WrongCredentials | undefined;
   private readonly visits = new Map<RequestContext, Visit>();
   private readonly requests: UserCounter;
@@ -104,9 +106,10 @@ export class InFlightLimits implements PlacesOwner {
   private watchCount = 0;
 
   constructor(options: MaxInFlight) {
-    const { total, perUser, maxWaitMs = 1000, wrongCredentialsPerMinute, credentialOf = authorizationKey, observer } = options;
+    const { total, perUser, maxWaitMs = 1000, wrongCredentialsPerMinute, credentialOf = authorizationKey, verified = new VerifiedCredentials(), observer } = options;
     this.options = options;
     this.credentialOf = credentialOf;
+    this.verified = verified;
     this.requests = new UserCounter(perUser);
     this.watches = new UserCounter(options.watchesPerUser);
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
@@ -153,10 +156,11 @@ export class InFlightLimits implements PlacesOwner {
   readonly afterAuthentication: Filter = (next) => async (context) => {
     const visit = this.visits.get(context);
     if (visit === undefined) return next(context);
-    const isStranger = (context.impersonator ?? context.user).name === anonymousUser.name;
+    const { name, uid } = context.impersonator ?? context.user;
+    const isStranger = name === anonymousUser.name;
     visit.isAuthenticated = true;
     visit.places.isOfStranger = isStranger;
-    if (!isStranger && visit.key !== undefined) this.verified.add(visit.key);
+    if (!isStranger && visit.key !== undefined) this.verified.add(visit.key, uid === '' ? name : uid);
     // A session that is over is no failure where nobody need be known.
     if (isStranger) this.noteWrong(visit, context);
     if (!visit.isPlaced) {

@@ -3,17 +3,28 @@ import { VerifiedCredentials } from './verified-credentials.ts';
 
 test('a credential is verified for a while, or until it is wrong', () => {
   const verified = new VerifiedCredentials();
-  verified.add('good');
+  verified.add('good', 'ada');
   expect([verified.has('good'), verified.has('other')]).toEqual([true, false]);
   verified.delete('good');
   expect(verified.has('good')).toBe(false);
   const shortLived = new VerifiedCredentials({ maxAgeMs: 0 });
-  shortLived.add('good');
+  shortLived.add('good', 'ada');
   expect(shortLived.has('good')).toBe(false);
 });
 
 test('the latest are kept', () => {
   const verified = new VerifiedCredentials({ maxCount: 2 });
-  for (const name of ['a', 'b', 'a', 'c']) verified.add(name);
+  for (const name of ['a', 'b', 'a', 'c']) verified.add(name, 'ada');
   expect(['a', 'b', 'c'].filter((name) => verified.has(name))).toEqual(['a', 'c']);
+});
+
+test('of one owner the latest are kept, and push out nobody else', () => {
+  const verified = new VerifiedCredentials({ maxCount: 4, maxPerOwner: 2 });
+  verified.add('of ada', 'ada');
+  for (let i = 0; i < 10; i += 1) verified.add(String(i), 'bob');
+  expect(['of ada', '7', '8', '9'].filter((name) => verified.has(name))).toEqual(['of ada', '8', '9']);
+  // What has another owner now counts for that one.
+  verified.add('9', 'ada');
+  verified.add('of bob', 'bob');
+  expect(['of ada', '8', '9', 'of bob'].filter((name) => verified.has(name))).toEqual(['of ada', '8', '9', 'of bob']);
 });
