@@ -27,11 +27,11 @@ interface Warning {
   msg: string;
 }
 
-async function check(args: readonly string[] = [], { runsPlugins = true } = {}): Promise<Warning[]> {
+async function check(args: readonly string[] = [], parts: { runsPlugins?: boolean; mostEntries?: number } = {}): Promise<Warning[]> {
   const lines: Warning[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as Warning) });
   const loaded = loadOptions({ configFolder: join(folder, 'config'), environment: {}, args: [`--svc.data.dir=${join(folder, 'data')}`, ...args] });
-  await checkFileModes(loaded, { runsPlugins, log });
+  await checkFileModes(loaded, { runsPlugins: true, log, ...parts });
   return lines.map(({ path, mode, msg }) => ({ path, mode, msg }));
 }
 beforeEach(async () => {
@@ -86,10 +86,29 @@ describe('code that others can write', () => {
     await expect(check(args)).rejects.toThrow(`Others can write ${dirname(path)}`);
   });
 
-  test('links are what they lead to for nobody: their own mode says nothing', async () => {
+  test('a link is what it leads to: its own mode says nothing, and one may lead back, or nowhere', async () => {
     await put('data/plugins/blog/index.ts', 0o644);
-    await symlink('index.ts', join(folder, 'data/plugins/blog/link.ts'));
+    const links = [['index.ts', 'link.ts'], ['..', 'back'], ['none', 'broken']] as const;
+    for (const [to, name] of links) await symlink(to, join(folder, 'data/plugins/blog', name));
     expect(await check()).toEqual([]);
+  });
+
+  test.each([
+    ['a plugin', 'checkout', 'checkout', 0o777],
+    ['a file of it', 'checkout/src/index.ts', 'checkout', 0o666],
+  ])('also by a link to it: %s', async (_what, name, linked, mode) => {
+    await put('checkout/src/index.ts', 0o644);
+    await mkdir(join(folder, 'data/plugins'), { recursive: true });
+    await symlink(join(folder, linked), join(folder, 'data/plugins/blog'));
+    expect(await check()).toEqual([]);
+    await chmod(join(folder, name), mode);
+    await expect(check()).rejects.toThrow(`Others can write ${join(folder, name)} (mode 0${mode.toString(8)}), which holds code that this program runs; take that away with chmod -R o-w ${join(folder, linked)}.`);
+  });
+
+  test('of a folder with very many entries not all are looked at, and the log says so', async () => {
+    for (const name of ['a', 'b', 'c']) await put(`data/plugins/${name}`, 0o644);
+    expect(await check([], { mostEntries: 4 })).toEqual([]);
+    expect(await check([], { mostEntries: 3 })).toEqual([{ path: join(folder, 'data/plugins'), mode: undefined, msg: expect.stringContaining('not checked') }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { lstat, readdir, stat } from 'node:fs/promises';
+import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Stats } from 'node:fs';
 import type { Logger } from 'pino';
@@ -6,8 +6,6 @@ import { OperatorError } from './operator-error.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 
-/** Entries of the folder of plugins that are looked at. */
-const MOST_ENTRIES = 20_000;
 const readableByOthers = 0o004;
 const writableByOthers = 0o002;
 const openToOthers = 0o007;
@@ -16,6 +14,8 @@ export interface FileModeParts {
   /** Does this process run plugins? */
   runsPlugins: boolean;
   log: Logger;
+  /** Entries of a folder of code that are looked at. Default 20 000. */
+  mostEntries?: number;
 }
 
 /**
@@ -23,10 +23,10 @@ export interface FileModeParts {
  * can write. What the operator hands in, as an orchestrator may have mounted it, is warned of: a secret of this program's user that others can read, and
  * whatever others can write. `secret-key` is looked at where it is read.
  */
-export async function checkFileModes({ options, configFiles }: LoadedOptions, { runsPlugins, log }: FileModeParts): Promise<void> {
+export async function checkFileModes({ options, configFiles }: LoadedOptions, { runsPlugins, log, mostEntries = 20_000 }: FileModeParts): Promise<void> {
   const dataDir = resolve(options['svc.data.dir']);
   for (const name of ['admin-token', 'initial-admin-password', 'kubeconfig', 'tls/ca.key', 'tls/server.key']) await refuseOpenSecret(join(dataDir, name));
-  if (runsPlugins) for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder);
+  if (runsPlugins) for (const folder of codeFolders(options, dataDir)) await refuseForeignCode(folder, { mostEntries, log });
   const secrets = [...secretFiles(options), ...configFiles.filter(({ holdsSecret }) => holdsSecret).map(({ path }) => path)];
   for (const path of secrets) await warnOfMode(path, { bits: readableByOthers, isOwnOnly: true, what: 'others can read this file, which holds a secret; make it 0600, or 0640 where its group must read it' }, log);
   for (const path of trustedPaths(options, { dataDir, configFiles, secrets })) await warnOfMode(path, { bits: writableByOthers, isOwnOnly: false, what: 'others can write this, and the server believes what is in it; take that away with chmod o-w' }, log);
@@ -59,22 +59,21 @@ async function refuseOpenSecret(path: string): Promise<void> {
   throw new OperatorError(`The file ${path} holds a secret and is open to others (mode ${modeOf(stats)}); make it 0600, or 0640 where its group must read it.`);
 }
 
-async function refuseForeignCode(folder: string): Promise<void> {
-  for await (const { path, stats } of entriesOf(folder)) {
-    if ((stats.mode & writableByOthers) === 0) continue;
-    throw new OperatorError(`Others can write ${path} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${folder}.`);
-  }
-}
-
-/** The folder and all that is in it, links not followed. */
-async function* entriesOf(folder: string): AsyncGenerator<{ path: string; stats: Stats }> {
-  const waiting = [folder];
-  for (let count = 0; waiting.length > 0 && count < MOST_ENTRIES; count += 1) {
-    const path = waiting.pop()!;
-    const stats = await statOf(path, path === folder ? stat : lstat);
-    if (stats === undefined || stats.isSymbolicLink()) continue;
-    yield { path, stats };
-    if (stats.isDirectory()) waiting.push(...(await namesIn(path)).map((name) => join(path, name)));
+/** The folder and all that is in it, and what links in it lead to, as a plugin may be one. */
+async function refuseForeignCode(folder: string, { mostEntries, log }: Required<Pick<FileModeParts, 'mostEntries' | 'log'>>): Promise<void> {
+  const waiting = [{ path: folder, root: folder }];
+  const seen = new Set<string>();
+  for (let count = 0; waiting.length > 0; count += 1) {
+    if (count === mostEntries) return log.warn({ path: folder, mostEntries }, 'the folder holds more than is looked at: whether others can write the rest of this code was not checked');
+    const { path, root } = waiting.pop()!;
+    const isLink = path !== folder && (await statOf(path, lstat))?.isSymbolicLink() === true;
+    const target = isLink ? await realpath(path).catch(() => undefined) : path;
+    const stats = target === undefined ? undefined : await statOf(target);
+    if (target === undefined || stats === undefined || seen.has(`${stats.dev} ${stats.ino}`)) continue;
+    seen.add(`${stats.dev} ${stats.ino}`);
+    const from = isLink ? target : root;
+    if ((stats.mode & writableByOthers) !== 0) throw new OperatorError(`Others can write ${target} (mode ${modeOf(stats)}), which holds code that this program runs; take that away with chmod -R o-w ${from}.`);
+    if (stats.isDirectory()) waiting.push(...(await namesIn(target)).map((name) => ({ path: join(target, name), root: from })));
   }
 }
 
