@@ -91,8 +91,18 @@ describe('names from before', () => {
     expect((await create('l\u0435o')).status).toBe(400);
     // Who stays takes the place of who goes.
     await world.server.send('DELETE', `${path}${older}/`, { as: admin });
-    await claims.adopt();
     expect((await create('leo')).json).toEqual({ username: [taken] });
+  });
+
+  test('that have a part of their claims, as another has the rest, get that when the other goes', async () => {
+    const older = await add({ username: 'lvan' });
+    // Like the one before as it is written, and unlike it as it is compared.
+    const younger = await add({ username: 'Ivan' });
+    await newClaims().claims.adopt();
+    expect((await create('iv\u0430n')).json).toEqual({ username: [taken] });
+    await world.server.send('DELETE', `${path}${older}/`, { as: admin });
+    expect((await create('lv\u0430n')).json).toEqual({ username: [taken] });
+    expect((await rows('username_skeletons')).filter((row) => (row as { owner: string }).owner === younger)).toEqual([1, 2].map(() => ({ owner: younger, made_of: `${confusablesVersion} Ivan` })));
   });
 
   test('are more than one batch', async () => {
@@ -161,5 +171,14 @@ describe('the name of an organization', () => {
     expect(warnings()).toEqual([{ kind: 'organization', name: '\u0410cme', like: 'Acme' }]);
     expect(await rename(made[0]!.id, { name: '\u0410cme', comment: 'x' }, 'PUT')).toMatchObject({ status: 200, json: { comment: 'x' } });
     expect(await rename(made[0]!.id, { name: '\u0410crne' })).toMatchObject({ status: 400 });
+  });
+
+  test('that another has had from before is that one\'s alone when this one gets another', async () => {
+    const { pool } = world.server.access;
+    const { rows: made } = await pool.query<{ id: string }>("INSERT INTO access.organizations (name, name_key) VALUES ('Acme', 'acme') RETURNING id");
+    await pool.query("INSERT INTO access.organizations (name, name_key) VALUES ('\u0410cme', 'x')");
+    await newClaims().claims.adopt();
+    expect(await rename(made[0]!.id, { name: 'Elsewhere' })).toMatchObject({ status: 200 });
+    expect(await createOrg('Acm\u0435')).toMatchObject({ status: 400, json: { name: [taken] } });
   });
 });

@@ -43,6 +43,7 @@ export class NameClaims {
   readonly #logged = new Set<string>();
   #prepared: Promise<void> | undefined;
   #round: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
   #isStopping = false;
 
   constructor({ database, log }: { database: AccessDatabase; log: Logger }) {
@@ -64,6 +65,16 @@ export class NameClaims {
     const next = this.#round.then(() => this.#adoptAll());
     this.#round = next.catch(() => undefined);
     return next;
+  }
+
+  /** A name is gone, or another one by now: who looks like it takes its place before anybody new does. Never rejects. */
+  async released(): Promise<void> {
+    // Of many that go at once one round is enough, which begins after all of them.
+    this.#next ??= this.#round.then(() => {
+      this.#next = undefined;
+      return this.adopt();
+    });
+    await this.#next.catch((error: unknown) => this.#log.warn({ err: error }, 'names could not be compared; the next round tries again'));
   }
 
   /** No batch follows the one under way. Never rejects. */
@@ -122,11 +133,13 @@ export class NameClaims {
           ON CONFLICT DO NOTHING`,
         values,
       );
-      const { rows: pairs } = await on.query<{ name: string; like: string }>(
-        `SELECT DISTINCT t.${nameColumn} AS name, h.${nameColumn} AS "like" FROM ${asked} JOIN access.${claims} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
-          JOIN access.${table} t ON t.id = a.owner JOIN access.${table} h ON h.id = c.owner ORDER BY 1, 2`,
+      const { rows: pairs } = await on.query<{ id: string; name: string; like: string }>(
+        `SELECT DISTINCT t.id, t.${nameColumn} AS name, h.${nameColumn} AS "like" FROM ${asked} JOIN access.${claims} c ON c.skeleton = a.skeleton AND c.owner <> a.owner
+          JOIN access.${table} t ON t.id = a.owner JOIN access.${table} h ON h.id = c.owner ORDER BY 2, 3`,
         values,
       );
+      // Who has a part of their claims alone is looked at again.
+      await on.query(`UPDATE access.${claims} SET made_of = '' WHERE owner = ANY($1)`, [pairs.map(({ id }) => id)]);
       for (const pair of pairs) this.#logPair(kind, pair);
       return rows.length < BATCH ? undefined : rows.at(-1);
     });

@@ -6,7 +6,7 @@ import type { Organization } from './organization.ts';
 import type { OrgParts } from './org-parts.ts';
 
 /** With its namespace. Throws 409 while it has members, or its namespace holds objects, and 503 where the platform cannot be reached. */
-export async function removeOrg(call: Call, { id, name }: Organization, { audit, namespaces }: OrgParts): Promise<void> {
+export async function removeOrg(call: Call, { id, name }: Organization, { audit, names, namespaces }: OrgParts): Promise<void> {
   const check = async (on: Queryable): Promise<void> => {
     const { rows } = await on.query<{ has_members: boolean }>({
       name: 'organization-has-members',
@@ -26,4 +26,5 @@ export async function removeOrg(call: Call, { id, name }: Organization, { audit,
     throw newUnavailable();
   });
   if (outcome === 'in use') throw newConflict('The namespace of the organization still holds objects: delete them first.');
+  await names.released();
 }

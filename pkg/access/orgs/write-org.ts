@@ -55,6 +55,7 @@ export async function changeOrg(call: Call, { id, name: before }: Organization, 
       await audit.operate({ ...actorOf(call), action: 'update', resourceType: 'organization', resource: rows[0].name, detail: changed.join(', '), orgId: id }, on);
     }),
   );
+  if (name !== undefined && name !== before) await names.released();
   await namespaces.ensure(id);
   const changed = await organizations.find(id);
   if (changed === undefined) throw newOrgNotFound();

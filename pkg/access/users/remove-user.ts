@@ -5,7 +5,7 @@ import { refuseLastAdministrator } from './administrators.ts';
 import type { UserParts } from './user-parts.ts';
 
 /** With everything that is the user's: roles, sessions, tokens, keys; the name is retired. Throws 403 for oneself and for the last administrator. */
-export async function removeUser(call: Call, id: string, { database, users, audit }: UserParts): Promise<void> {
+export async function removeUser(call: Call, id: string, { database, users, audit, names }: UserParts): Promise<void> {
   if (id === call.caller.id) throw newPermissionDenied('You cannot delete yourself.');
   await database.transaction(async (on) => {
     await refuseLastAdministrator(id, on);
@@ -15,4 +15,5 @@ export async function removeUser(call: Call, id: string, { database, users, audi
     await on.query({ name: 'user-delete', text: 'DELETE FROM access.users WHERE id = $1', values: [id] });
     await audit.operate({ ...actorOf(call), action: 'delete', resourceType: 'user', resource: user.username }, on);
   });
+  await names.released();
 }

@@ -15,7 +15,7 @@ export interface UserParts {
   users: Users;
   organizations: Organizations;
   isSubject: SubjectCheck;
-  names: Pick<NameClaims, 'prepare' | 'claim'>;
+  names: Pick<NameClaims, 'prepare' | 'claim' | 'released'>;
   hasher: Pick<PasswordHasher, 'hash'>;
   sessions: Pick<Sessions, 'endAll'>;
   bearerTokens: Pick<BearerTokens, 'revokeAll'>;
