@@ -23,6 +23,11 @@ export class ServiceUrl {
     return this.#publicUrl ?? this.originOf(request);
   }
 
+  /** Does the client come by https? To a public address with TLS everybody does, also by a proxy that is not trusted and sends another host. */
+  isSecure(request: IncomingMessage): boolean {
+    return [this.baseOf(request), this.originOf(request)].some((origin) => origin.startsWith('https:'));
+  }
+
   /** Pages of these are the service's own, as far as this request can tell. */
   ownOrigins(request: IncomingMessage): string[] {
     return this.#publicUrl === undefined ? [this.originOf(request)] : [this.#publicUrl, this.originOf(request)];

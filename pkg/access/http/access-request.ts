@@ -49,7 +49,7 @@ export class AccessRequest {
   }
 
   get isSecure(): boolean {
-    return this.origin.startsWith('https:');
+    return this.url.isSecure(this.context.request);
   }
 
   /** From here on a body of more bytes is refused, also where it was read before. */

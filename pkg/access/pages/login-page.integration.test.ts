@@ -53,6 +53,7 @@ describe('the login page', () => {
       isSecure: true,
     },
     { reason: 'keeps its cookies to TLS at its public address', options: { publicUrl: 'https://access.example.com' }, headers: { Host: 'access.example.com' }, origin: 'https://access.example.com', isSecure: true },
+    { reason: 'keeps its cookies to TLS at its public address, also by a proxy that is not trusted and sends another host', options: { publicUrl: 'https://access.example.com' }, headers: { Host: '10.0.0.7:8091' }, origin: 'https://access.example.com', isSecure: true },
     { reason: 'does not believe a stranger who says that it is reached by TLS', options: {}, headers: { 'X-Forwarded-Proto': 'https', Host: 'a.example' }, origin: 'http://a.example', isSecure: false },
   ])('$reason', async ({ options, headers, origin, isSecure }) => {
     const place = await startPageTest(options);
