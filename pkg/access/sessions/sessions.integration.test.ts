@@ -178,7 +178,7 @@ describe('one\'s own sessions', () => {
     for (const id of [theirs.id, mine.id.replace(/./, 'z'), 'x', '%00']) expect((await server.send('DELETE', `${path}${id}/`, { as: mia })).status).toBe(id === '%00' ? 400 : 404);
     const headers = { Cookie: `svc_sessionid=${mine.token}`, 'X-CSRFToken': mine.csrfToken };
     expect((await server.send('DELETE', `${path}${also.id}`, { headers })).headers).not.toHaveProperty('set-cookie');
-    expect(await server.send('DELETE', `${path}${mine.id.toUpperCase()}/`, { headers })).toMatchObject({ status: 204, headers: { 'set-cookie': endSessionCookies({ secure: false }) } });
+    expect(await server.send('DELETE', `${path}${mine.id.toUpperCase()}/`, { headers })).toMatchObject({ status: 204, headers: { 'set-cookie': endSessionCookies({ secure: true }) } });
     expect((await Promise.all([mine, also, theirs].map(({ token }) => ask(token, other)))).map(({ status }) => status)).toEqual([401, 401, 200]);
     const { rows } = await sql("SELECT username, resource FROM access.operate_logs WHERE action = 'revoke' AND resource_type = 'session' ORDER BY id", []);
     expect(rows).toEqual([also, mine].map(({ id }) => ({ username: 'mia', resource: id })));
