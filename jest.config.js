@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { bundledPackages } from './hack/jest/bundled-packages.mjs';
 
 // Definitions and objects of other projects, to test against; they lie beside the repository and are no part of it.
 const hasRealData = existsSync(new URL('../shared/data', import.meta.url));
@@ -22,6 +23,7 @@ export default {
     '^@svc/sdk$': '<rootDir>/pkg/index.ts',
     '^@svc/sdk/testing$': '<rootDir>/pkg/testenv/index.ts',
     '^fast-check$': '<rootDir>/hack/jest/fast-check.ts',
+    ...Object.fromEntries([...bundledPackages].map(([name, file]) => [`^${name}$`, file])),
   },
   transform: { '^.+\\.ts$': '<rootDir>/hack/jest/esbuild-transform.js' },
   globalSetup: '<rootDir>/hack/jest/global-setup.ts',

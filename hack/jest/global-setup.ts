@@ -20,7 +20,8 @@ const log: Log = {
  * SVC_TEST_DATABASE_URL names another server to use instead; its user must be allowed to create databases.
  */
 export default async function globalSetup({ rootDir }: { rootDir: string }): Promise<void> {
-  const { EmbeddedPostgres, removeAbandoned, processorSlowness } = await loadModules(rootDir);
+  const { EmbeddedPostgres, removeAbandoned, processorSlowness, bundlePackages } = await loadModules(rootDir);
+  bundlePackages();
   process.env['SVC_TEST_SLOWNESS'] = String(processorSlowness());
   const url = process.env['SVC_TEST_DATABASE_URL'];
   if (url !== undefined && url !== '') {
@@ -56,16 +57,18 @@ interface Modules {
   readonly EmbeddedPostgres: typeof EmbeddedPostgres;
   readonly removeAbandoned: (folder: string, prefix: string) => Promise<void>;
   readonly processorSlowness: () => number;
+  readonly bundlePackages: () => void;
 }
 
 /** Jest turns this file into CommonJS; what it starts must stay ESM, for `import.meta`. */
 async function loadModules(rootDir: string): Promise<Modules> {
   const { tsImport } = await import('tsx/esm/api');
   const parent = pathToFileURL(join(rootDir, 'hack/jest/global-setup.ts')).href;
-  const [server, abandoned, slowness] = await Promise.all([
+  const [server, abandoned, slowness, packages] = await Promise.all([
     tsImport('../../pkg/database/embedded/embedded-postgres.ts', parent) as Promise<Pick<Modules, 'EmbeddedPostgres'>>,
     tsImport('./abandoned-database.ts', parent) as Promise<Pick<Modules, 'removeAbandoned'>>,
     tsImport('../processor-slowness.ts', parent) as Promise<Pick<Modules, 'processorSlowness'>>,
+    tsImport('./bundled-packages.mjs', parent) as Promise<Pick<Modules, 'bundlePackages'>>,
   ]);
-  return { ...server, ...abandoned, ...slowness };
+  return { ...server, ...abandoned, ...slowness, ...packages };
 }
