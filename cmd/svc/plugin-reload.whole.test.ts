@@ -15,6 +15,7 @@ beforeAll(async () => {
   home = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'svc-reload-'));
   await chmod(folder, 0o711);
+  await mkdir(join(folder, 'plugins/greet'), { recursive: true });
 });
 afterEach(killPrograms);
 afterAll(async () => {
@@ -78,7 +79,6 @@ class Poll {
 }
 
 test('no request to an endpoint fails while its plugin is reloaded, here and at another server; its author is told what goes wrong', async () => {
-  await mkdir(join(folder, 'plugins/greet'), { recursive: true });
   await put('plugin.yaml', JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'greet' }, spec: { version: '1.0.0', enabled: true, permissions: [{ apiGroups: ['greet.example.com'], resources: ['notes'], verbs: ['get', 'list', 'watch'] }] } }));
   await put('index.ts', module('hello 0'));
   const serve = await start('serve');
@@ -115,4 +115,33 @@ test('no request to an endpoint fails while its plugin is reloaded, here and at 
   for (const name of ['namespaces', 'garbage-collector', 'event-expiry', 'model-roles', 'plugins']) expect(led).toContain(`[+]controller ${name} ok`);
   expect(led).toEqual(expect.arrayContaining(['[+]leader election ok', '[+]reconciles ok', '[!]plugin controllers failed, which does not count: reason withheld', 'readyz check passed']));
   expect(other!.filter((each) => each.includes('controller'))).toEqual([]);
+}, 180_000);
+
+test('a version that runs keeps its permissions until another takes its place, which has its own and no more', async () => {
+  const permission = (resource: string): object => ({ apiGroups: ['greet.example.com'], resources: [resource], verbs: ['get', 'list', 'watch'] });
+  const write = async (version: string, permissions: object[], text: string): Promise<void> => {
+    await put('index.ts', text);
+    await put('plugin.yaml', JSON.stringify({ apiVersion: 'plugin.svc.run/v1alpha1', kind: 'Plugin', metadata: { name: 'greet' }, spec: { version, enabled: true, permissions } }));
+  };
+  const { program, url } = await start('serve');
+  const allowed = async (): Promise<string> => {
+    const { rules = [] } = (await (await fetch(`${url}/apis/rbac.authorization.k8s.io/v1/clusterroles/system:plugin:greet`, { headers: admin })).json()) as { rules?: { resources: string[] }[] };
+    return rules.flatMap(({ resources }) => resources).join();
+  };
+  const reading = (text: string): string => module(text).replace("async () => '", `async (_request, { client }) => (await client.list(Note, { limit: 1 })) && '`);
+  await write('5.0.0', [permission('notes')], reading('five'));
+  const poll = new Poll(url);
+  await poll.until('200 "five"');
+  poll.answers.clear();
+
+  await write('6.0.0', [permission('others')], module('never', "throw new Error('not today');"));
+  await program.line('a newer version of a plugin could not be started; the one before goes on');
+  // Then all that the newer version's manifest changes is done.
+  while (!(await allowed()).includes('others')) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(await allowed()).toBe('others,notes');
+  for (const seen = poll.count + 20; poll.count < seen; ) await new Promise((resolve) => setTimeout(resolve, 20));
+  await write('7.0.0', [permission('others')], module('seven'));
+  await poll.until('200 "seven"');
+  expect(await poll.stop()).toEqual(['200 "five"', '200 "seven"']);
+  while ((await allowed()) !== 'others') await new Promise((resolve) => setTimeout(resolve, 20));
 }, 180_000);

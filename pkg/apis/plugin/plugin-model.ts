@@ -1,6 +1,9 @@
 import type { JsonSchema, Model } from '#pkg/apimachinery/index';
 import { pluginGroup, pluginType } from './plugin.ts';
 
+/** Rules of `spec.permissions`. */
+export const maxPluginPermissions = 200;
+
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const kept: JsonSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
@@ -16,7 +19,7 @@ const spec: JsonSchema = {
     dependencies: { type: 'object', maxProperties: 100, additionalProperties: { type: 'string', maxLength: 200 }, description: 'Plugins that must be started before it: semver ranges by their names.' },
     permissions: {
       type: 'array',
-      maxItems: 200,
+      maxItems: maxPluginPermissions,
       description: 'What its client may do: rules as a ClusterRole has them.',
       items: { type: 'object', required: ['apiGroups', 'resources', 'verbs'], properties: { apiGroups: texts, resources: texts, verbs: texts, resourceNames: texts } },
     },

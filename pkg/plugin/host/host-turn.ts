@@ -4,6 +4,7 @@ import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult,
 import { bundleSdk } from '../bundle/bundle-sdk.ts';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { checkRequires } from '../manifest/check-requires.ts';
+import type { PluginManifest } from '../manifest/manifest.ts';
 import { isPluginError } from '../plugin-error.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
 import { dependencyProblem } from './dependencies.ts';
@@ -15,6 +16,7 @@ import { isWanted, PluginRecord } from './plugin-record.ts';
 import { PluginStarter } from './plugin-starter.ts';
 import { ReloadBudget } from './reload-budget.ts';
 import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
+import { specBeside } from './spec-beside.ts';
 import { StartFailure } from './start-failure.ts';
 import { healthConditions, type PreparedPlugin } from './start-plugin.ts';
 import { stopPlugin } from './stop-plugin.ts';
@@ -109,7 +111,7 @@ export class HostTurn {
     if (object === undefined) return this.#whereNone(name, found, context);
     const record = new PluginRecord(context.client, object);
     if (found !== undefined) this.#seen.add(name);
-    if (found?.manifest !== undefined && !record.isDeleted) await record.follow(found.manifest.spec);
+    if (found?.manifest !== undefined && !record.isDeleted) await this.#follow(record, found.manifest);
     // Nothing is said of files that have not been looked at; a stop needs none.
     if (found === undefined && isWanted(object) && this.#folder.mayBeFound(name)) return { requeueAfterMs: this.#options.intervalMs };
     try {
@@ -117,6 +119,12 @@ export class HostTurn {
     } finally {
       this.#phases.set(name, record.status.phase ?? 'Disabled');
     }
+  }
+
+  /** The spec is that of the files; what runs keeps what it may do. */
+  #follow(record: PluginRecord, { spec }: PluginManifest): Promise<void> {
+    const running = this.#running.get(record.name);
+    return record.follow(running === undefined ? spec : specBeside(running.spec, spec));
   }
 
   /** First sight; or somebody took the object away by force, and so its inventory. */
@@ -223,7 +231,7 @@ export class HostTurn {
     const { manifest, fingerprint } = found ?? {};
     if (found === undefined || manifest === undefined) return say({ FilesValid: filesCondition(found) });
     if (running.refused !== undefined && running.refused.fingerprint === fingerprint) return say({ FilesValid: running.refused.condition });
-    const isNewer = manifest.spec.version !== running.version || (this.#options.reload && fingerprint !== running.seen);
+    const isNewer = manifest.spec.version !== running.spec.version || (this.#options.reload && fingerprint !== running.seen);
     if (!isNewer) return say({ FilesValid: valid, Reloaded: undefined });
     const hasFailed = this.#starter.hasFailed(record, found);
     const waitMs = hasFailed ? this.#starter.wait(record, found) : this.#reloads.wait(record.name);
@@ -246,7 +254,7 @@ export class HostTurn {
       return say({ FilesValid: valid, Reloaded: undefined });
     }
     if (!hasFailed) this.#reloads.count(record.name);
-    this.#options.log.info({ plugin: record.name, from: running.version, to: manifest.spec.version }, 'a plugin is started anew from changed files');
+    this.#options.log.info({ plugin: record.name, from: running.spec.version, to: manifest.spec.version }, 'a plugin is started anew from changed files');
     const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
     // A crash of the old one is of no interest any more.
     if (this.#running.has(record.name)) this.#crashes.delete(record.name);

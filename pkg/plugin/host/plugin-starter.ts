@@ -1,7 +1,6 @@
 import { isFenceLost, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
 import type { Log, ReconcileContext, ReconcileResult } from '#pkg/runtime/index';
 import type { PluginManifest } from '../manifest/manifest.ts';
-import { dependenciesOf } from './dependencies.ts';
 import { fencedClient } from './fenced-client.ts';
 import type { FoundPlugin } from './plugin-folder.ts';
 import { isWanted, type PluginRecord } from './plugin-record.ts';
@@ -146,7 +145,7 @@ export class PluginStarter {
     };
     const { worker, change } = await startPlugin({ ...context, ...this.#options, record, prepared, pluginClient: fencedClient(clientOf(name), context.fence), onHealth: () => onHealth(name), takeOver: stopOld });
     const before = running.get(name)?.worker;
-    const started: RunningPlugin = { worker, seen: found.fingerprint, prepared, version, dependencies: dependenciesOf(record.object), input, since, ...(before === undefined ? {} : { before }) };
+    const started: RunningPlugin = { worker, seen: found.fingerprint, prepared, spec: manifest.spec, input, since, ...(before === undefined ? {} : { before }) };
     // Whoever sees the endpoints can call them.
     if (!(await running.add(name, started))) return;
     try {
@@ -176,8 +175,7 @@ export class PluginStarter {
       await running.stop(name);
     }
     if (!(error instanceof StartFailure)) throw error;
-    const { version } = found.manifest.spec;
-    const message = `version ${version} could not be started, and ${old.version} goes on: ${error.message}${left === undefined ? '' : `; of ${old.version} could not be restored: ${left}`}`;
+    const message = `${goesOn(found, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
     this.#tellFailure(isFirst, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a newer version of a plugin could not be started; the one before goes on');
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
     if (running.get(name) === old) await record.change({ conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, Reloaded: { isTrue: false, reason: error.reason, message } } });
@@ -209,6 +207,11 @@ export class PluginStarter {
     });
     return { requeueAfterMs: this.#retry.wait(name, input) };
   }
+}
+
+/** What `Reloaded` begins with where a newer version does not run. */
+export function goesOn({ manifest }: ValidPlugin, old: RunningPlugin): string {
+  return `version ${manifest.spec.version} could not be started, and ${old.spec.version} goes on`;
 }
 
 function inputOf({ generation }: PluginRecord, { fingerprint }: FoundPlugin): string {

@@ -28,7 +28,7 @@ function newWorker(name: string, stopped: string[], operations: readonly string[
 }
 
 function running(worker: PluginWorker, more: Partial<RunningPlugin> = {}): RunningPlugin {
-  return { worker, seen: '', prepared: undefined as never, version: '1', dependencies: [], input: '', since: 0, ...more };
+  return { worker, seen: '', prepared: undefined as never, spec: { version: '1.0.0' }, input: '', since: 0, ...more };
 }
 
 const noCrash = (): void => expect('a crash').toBe('none');
@@ -37,8 +37,8 @@ test('at the end each plugin stops after those that depend on it, and none is ad
   const stopped: string[] = [];
   const plugins = new RunningPlugins(noCrash);
   await plugins.add('base', running(newWorker('base', stopped).worker));
-  await plugins.add('middle', running(newWorker('middle', stopped).worker, { dependencies: ['base'] }));
-  await plugins.add('top', running(newWorker('top', stopped).worker, { dependencies: ['middle', 'base'] }));
+  await plugins.add('middle', running(newWorker('middle', stopped).worker, { spec: { version: '1.0.0', dependencies: { base: '*' } } }));
+  await plugins.add('top', running(newWorker('top', stopped).worker, { spec: { version: '1.0.0', dependencies: { middle: '*', base: '*' } } }));
   await plugins.end();
   expect(stopped).toEqual(['top', 'middle', 'base']);
   expect(await plugins.add('late', running(newWorker('late', stopped).worker))).toBe(false);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { PluginSpec } from '#pkg/apis/index';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { endpointRoute } from '../endpoint/endpoint-path.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
@@ -13,8 +14,8 @@ export interface RunningPlugin {
   /** Fingerprint of its folder when that was last found to hold what it was made of. */
   seen: string;
   readonly prepared: PreparedPlugin;
-  readonly version: string;
-  readonly dependencies: readonly string[];
+  /** As its manifest had it: the Plugin's own may be that of newer files. */
+  readonly spec: PluginSpec;
   /** What it was started with; see RetryTimes. */
   readonly input: string;
   /** By the clock of `performance`. */
@@ -93,7 +94,7 @@ export class RunningPlugins {
     const stop = (name: string): Promise<void> => {
       const present = stopping.get(name);
       if (present !== undefined) return present;
-      const dependents = Array.from(all).filter(([, { dependencies }]) => dependencies.includes(name));
+      const dependents = Array.from(all).filter(([, { spec }]) => Object.hasOwn(spec.dependencies ?? {}, name));
       const stopped = Promise.all(dependents.map(([each]) => stop(each))).then(() => all.get(name)!.worker.stop(workerStopMs));
       stopping.set(name, stopped);
       return stopped;
