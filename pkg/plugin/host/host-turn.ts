@@ -1,4 +1,4 @@
-import type { Client } from '#pkg/apimachinery/index';
+import type { Client, Stored } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginPhase } from '#pkg/apis/index';
 import type { Enqueue, Log, ReconcileContext, ReconcileRequest, ReconcileResult, Source } from '#pkg/runtime/index';
 import { bundleSdk } from '../bundle/bundle-sdk.ts';
@@ -13,7 +13,7 @@ import { Neighbours } from './neighbours.ts';
 import type { ConditionChange, ConditionChanges } from './plugin-conditions.ts';
 import { PluginFolder, type FoundPlugin } from './plugin-folder.ts';
 import { isWanted, PluginRecord } from './plugin-record.ts';
-import { PluginStarter } from './plugin-starter.ts';
+import { goesOn, PluginStarter } from './plugin-starter.ts';
 import { ReloadBudget } from './reload-budget.ts';
 import { RunningPlugins, type RunningPlugin } from './running-plugins.ts';
 import { specBeside } from './spec-beside.ts';
@@ -99,7 +99,7 @@ export class HostTurn {
     try {
       return await this.#look(name, context);
     } finally {
-      const all = context.lister(pluginType).list();
+      const all = this.#plugins(context);
       this.#neighbours.tell(name, all, { isRunning: this.#running.has(name), isWanted: all.some((each) => each.metadata.name === name && isWanted(each)) });
     }
   }
@@ -119,6 +119,14 @@ export class HostTurn {
     } finally {
       this.#phases.set(name, record.status.phase ?? 'Disabled');
     }
+  }
+
+  /** All there are, each as the version that runs has it, where one does. */
+  #plugins({ lister }: ReconcileContext): Stored<Plugin>[] {
+    return lister(pluginType).list().map((plugin) => {
+      const running = this.#running.get(plugin.metadata.name);
+      return running === undefined ? plugin : { ...plugin, spec: { ...running.spec, enabled: plugin.spec.enabled === true } };
+    });
   }
 
   /** The spec is that of the files; what runs keeps what it may do. */
@@ -150,7 +158,7 @@ export class HostTurn {
     const { name } = record;
     const { phase = 'Disabled' } = record.status;
     if (phase !== 'Disabled' || this.#running.has(name)) {
-      if (this.#neighbours.mustWait(name, context.lister(pluginType).list(), this.#running)) {
+      if (this.#neighbours.mustWait(name, this.#plugins(context), this.#running)) {
         await record.change({ phase: 'Stopping' });
         return lookAgain;
       }
@@ -171,13 +179,16 @@ export class HostTurn {
     const { name } = record;
     await this.#recordCrash(record, context);
     const running = this.#running.get(name);
-    const obstacle = this.#obstacle(record, context);
-    if (running !== undefined && obstacle !== undefined) return this.#neighbours.mustWait(name, context.lister(pluginType).list(), this.#running) ? lookAgain : this.#stopForNow(record, obstacle);
+    if (running !== undefined) {
+      const obstacle = this.#obstacle({ ...record.object, spec: running.spec }, context);
+      if (obstacle !== undefined) return this.#neighbours.mustWait(name, this.#plugins(context), this.#running) ? lookAgain : this.#stopForNow(record, obstacle);
+    }
     this.#neighbours.stays(name);
     if (running !== undefined && record.status.phase === 'Started') return this.#keepCurrent(record, running, found, context);
     // Enabled again amidst its stop: who knows what is left of it.
     await this.#running.stop(name);
     if (found?.manifest === undefined) return record.change({ phase: 'Failed', conditions: { FilesValid: filesCondition(found), ...noLongerHealthy(record) } });
+    const obstacle = this.#obstacle(record.object, context);
     if (obstacle !== undefined) return this.#hold(record, obstacle);
     return this.#starter.start(record, { ...found, manifest: found.manifest }, context);
   }
@@ -192,17 +203,16 @@ export class HostTurn {
   }
 
   /** Why it must not run now, though its files are well. */
-  #obstacle(record: PluginRecord, { lister }: ReconcileContext): Obstacle | undefined {
-    const { requires } = record.spec;
+  #obstacle(plugin: Plugin, context: ReconcileContext): Obstacle | undefined {
     try {
-      checkRequires(requires, this.#options.platformVersion);
+      checkRequires(plugin.spec.requires, this.#options.platformVersion);
     } catch (error) {
       if (!isPluginError(error)) throw error;
       return { reason: error.reason, message: error.message, waits: false };
     }
-    const all = lister(pluginType).list();
+    const all = this.#plugins(context);
     const isAvailable = (name: string): boolean => all.some((each) => each.metadata.name === name && isWanted(each)) && !this.#neighbours.isLeaving(name) && this.#running.has(name);
-    return dependencyProblem(record.object, all, isAvailable);
+    return dependencyProblem(plugin, all, isAvailable);
   }
 
   /** A running one loses what it needs: its worker stops, and all that it made stays. */
@@ -233,6 +243,11 @@ export class HostTurn {
     if (running.refused !== undefined && running.refused.fingerprint === fingerprint) return say({ FilesValid: running.refused.condition });
     const isNewer = manifest.spec.version !== running.spec.version || (this.#options.reload && fingerprint !== running.seen);
     if (!isNewer) return say({ FilesValid: valid, Reloaded: undefined });
+    const obstacle = this.#obstacle(record.object, context);
+    if (obstacle !== undefined) {
+      await say({ FilesValid: valid, Reloaded: { isTrue: false, reason: obstacle.reason, message: `${goesOn(manifest.spec, running)}: ${obstacle.message}` } });
+      return { requeueAfterMs: this.#options.intervalMs };
+    }
     const hasFailed = this.#starter.hasFailed(record, found);
     const waitMs = hasFailed ? this.#starter.wait(record, found) : this.#reloads.wait(record.name);
     if (waitMs > 0) {

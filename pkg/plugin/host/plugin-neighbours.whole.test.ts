@@ -4,7 +4,7 @@ import { eventType, pluginType } from '#pkg/apis/index';
 import { leaseType } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { keyOf } from './plugin-record.ts';
-import { condition, enable, eventually, forgetPlugins, inPhase, TestHost, type TestHostOptions } from './start-test-host.ts';
+import { condition, enable, eventually, forgetPlugins, inPhase, startedAs, TestHost, type TestHostOptions } from './start-test-host.ts';
 import { manifest, TestFolder } from './test-folder.ts';
 
 let env: TestEnv;
@@ -138,6 +138,37 @@ describe('dependencies', () => {
     expect(condition(waiting, 'DependenciesMet')).toBe('False DependencyNotStarted');
     await enable(client, 'late');
     await inPhase(client, 'waits', 'Started');
+  });
+});
+
+describe('a newer version that may not run leaves the one before', () => {
+  const cases: { reason: string; newer: Written }[] = [
+    { reason: 'PlatformVersionMismatch', newer: { requires: '>=3.0.0' } },
+    { reason: 'DependencyMissing', newer: { dependencies: { nobody: '*' } } },
+    { reason: 'DependencyVersionMismatch', newer: { dependencies: { base: '^2.0.0' } } },
+    { reason: 'DependencyNotStarted', newer: { dependencies: { late: '*' } } },
+  ];
+  test.each(cases)('$reason', async ({ reason, newer }) => {
+    await write('base');
+    await folder.write('late', { 'plugin.yaml': manifest({ name: 'late' }), 'index.mjs': module('late', '') });
+    await write('above', { dependencies: { base: '^1.0.0' } });
+    await write('top', { dependencies: { above: '^1.0.0' } });
+    const host = start();
+    await inPhase(client, 'top', 'Started');
+    await write('above', { version: '2.0.0', doing: 'return 2;', ...newer });
+    const refused = await eventually(client, 'above', (plugin) => condition(plugin, 'Reloaded') !== undefined);
+    expect(condition(refused, 'Reloaded')).toBe(`False ${reason}`);
+    expect(refused.status!.conditions!.find(({ type }) => type === 'Reloaded')!.message).toMatch(/^version 2\.0\.0 could not be started, and 1\.0\.0 goes on: /);
+    expect([refused.status!.phase, refused.status!.version, condition(refused, 'DependenciesMet'), await act(host, 'above')]).toEqual(['Started', '1.0.0', 'True Met', '200 1']);
+    // What depends on it counts on the version that runs.
+    await write('top', { version: '1.1.0', dependencies: { above: '^1.0.0' } });
+    await startedAs(client, 'top', '1.1.0');
+
+    if (reason === 'DependencyNotStarted') await enable(client, 'late');
+    else await write('above', { version: '2.0.0', doing: 'return 2;' });
+    const mended = await startedAs(client, 'above', '2.0.0');
+    expect([condition(mended, 'Reloaded'), await act(host, 'above')]).toEqual([undefined, '200 2']);
+    await eventually(client, 'top', (plugin) => condition(plugin, 'DependenciesMet') === 'False DependencyVersionMismatch');
   });
 });
 

@@ -1,4 +1,5 @@
 import { isFenceLost, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
+import type { PluginSpec } from '#pkg/apis/index';
 import type { Log, ReconcileContext, ReconcileResult } from '#pkg/runtime/index';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { fencedClient } from './fenced-client.ts';
@@ -175,7 +176,7 @@ export class PluginStarter {
       await running.stop(name);
     }
     if (!(error instanceof StartFailure)) throw error;
-    const message = `${goesOn(found, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
+    const message = `${goesOn(found.manifest.spec, old)}: ${error.message}${left === undefined ? '' : `; of ${old.spec.version} could not be restored: ${left}`}`;
     this.#tellFailure(isFirst, { plugin: name, condition: error.condition, reason: error.reason, err: error.cause ?? error }, 'a newer version of a plugin could not be started; the one before goes on');
     context.events.record(record.object, { type: 'Warning', reason: error.reason, message });
     if (running.get(name) === old) await record.change({ conditions: { FilesValid: { isTrue: true, reason: 'Valid' }, Reloaded: { isTrue: false, reason: error.reason, message } } });
@@ -210,8 +211,8 @@ export class PluginStarter {
 }
 
 /** What `Reloaded` begins with where a newer version does not run. */
-export function goesOn({ manifest }: ValidPlugin, old: RunningPlugin): string {
-  return `version ${manifest.spec.version} could not be started, and ${old.spec.version} goes on`;
+export function goesOn({ version }: PluginSpec, old: RunningPlugin): string {
+  return `version ${version} could not be started, and ${old.spec.version} goes on`;
 }
 
 function inputOf({ generation }: PluginRecord, { fingerprint }: FoundPlugin): string {
