@@ -15,7 +15,7 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
     group: spec.group,
     names: modelNames(servedNames(definition)),
     scope: spec.scope,
-    versions: versions.map((version) => ({ ...modelVersion(version), served: isServed(definition, version) })),
+    versions: versions.map((version) => ({ ...modelVersion(version), served: isVersionServed(definition, version) })),
     storageVersion: stored?.name ?? '',
     indexes: withSchemaDefaults(mergedIndexes(versions), stored?.schema?.openAPIV3Schema),
     nameRule: 'model',
@@ -24,7 +24,7 @@ export function modelFromDefinition(definition: CustomResourceDefinition): Model
 }
 
 /** While a definition is being deleted its objects can be reached, to take off what holds them: where no version is served, in the one they are stored in. */
-function isServed({ metadata, spec }: CustomResourceDefinition, version: DefinitionVersion): boolean {
+export function isVersionServed({ metadata, spec }: CustomResourceDefinition, version: DefinitionVersion): boolean {
   return version.served || (metadata.deletionTimestamp !== undefined && version.storage && !spec.versions.some(({ served }) => served));
 }
 

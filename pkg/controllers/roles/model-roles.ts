@@ -44,7 +44,7 @@ async function keepRoles(name: string, definition: ServedDefinition | undefined,
     return;
   }
   // A deletion in the foreground waits for its roles to go: one that came back would hold it for ever.
-  if (definition.isBeingDeleted) return;
+  if (definition.isHeldByCollector) return;
   for (const role of rolesOf(name, definition)) await keepRole(client, roles.get({ namespace: '', name: role.name }), role);
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isSameJson, isStatusError, type AnyObject, type Client, type JsonObject, type ResourceType, type Stored } from '#pkg/apimachinery/index';
 import { clusterRoleBindingType, clusterRoleType, definitionType, pluginType, type Plugin, type PolicyRule } from '#pkg/apis/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
-import { bossType, defineThings, eventually, runControllers } from '../controllerstest/owned-models.ts';
+import { bossType, defineThings, eventually, newThing, runControllers, teamType } from '../controllerstest/owned-models.ts';
 
 let env: TestEnv;
 let client: Client;
@@ -95,6 +95,31 @@ describe('roles of models', () => {
     expect(await rulesOf('absent.owned.example.com:view')).toEqual(viewRules);
     await eventually(async () => !JSON.stringify(await rulesOf('sees-all')).includes('bosses'));
   });
+});
+
+test('a definition that is being deleted has roles as long as objects are left, though no version was served', async () => {
+  const name = 'teams.owned.example.com';
+  const type = { ...teamType, namespaced: false };
+  const held = { ...newThing(type, 'held'), metadata: { name: 'held', finalizers: ['test.example.com/held'] } };
+  const areThere = (expected: boolean): Promise<void> => eventually(async () => (await Promise.all([`${name}:view`, `${name}:manage`].map((role) => find(clusterRoleType, role)))).every((role) => (role !== undefined) === expected));
+  await defineThings(env, [type]);
+  await client.create(type, held);
+  await client.patch(definitionType, keyOf(name), { type: 'json', patch: [{ op: 'replace', path: '/spec/versions/0/served', value: false }] });
+  await areThere(false);
+  await client.delete(definitionType, keyOf(name));
+  await areThere(true);
+  expect(await rulesOf(`${name}:manage`)).toEqual([{ verbs: allVerbs, apiGroups: ['owned.example.com'], resources: ['teams'] }]);
+  await merge(type, 'held', { metadata: { finalizers: null } });
+  await eventually(async () => (await find(definitionType, name)) === undefined);
+  await areThere(false);
+});
+
+test.each(['Foreground', 'Orphan'] as const)('roles are not in the way of a deletion that waits for what the definition owns: %s', async (propagationPolicy) => {
+  const name = 'teams.owned.example.com';
+  await defineThings(env, [teamType]);
+  await eventually(async () => (await find(clusterRoleType, `${name}:manage`)) !== undefined);
+  await client.delete(definitionType, keyOf(name), { propagationPolicy });
+  await eventually(async () => (await find(definitionType, name)) === undefined);
 });
 
 describe('roles of plugins', () => {

@@ -1,6 +1,7 @@
 import { formatGroupResource, type ClientEvent, type Reader, type Stored, type Watcher } from '#pkg/apimachinery/index';
-import { definitionType, isDefinition, isEstablished, type CustomResourceDefinition } from '#pkg/apis/index';
+import { definitionType, isDefinition, isEstablished, isVersionServed, type CustomResourceDefinition } from '#pkg/apis/index';
 import { Reflector, type Enqueue, type Log, type Source } from '#pkg/runtime/index';
+import { isHeldByCollector } from '../garbage-collector/finish-owner.ts';
 
 export interface ServedDefinitionsOptions {
   client: Reader & Watcher;
@@ -13,7 +14,8 @@ export interface ServedDefinition {
   group: string;
   /** Plural and subresources, as rules name them. */
   resources: string[];
-  isBeingDeleted: boolean;
+  /** Its deletion waits until it owns nothing any more. */
+  isHeldByCollector: boolean;
 }
 
 /** The definitions whose objects are served, by name; of them nothing else is kept. Asks for a look at each that comes, changes or goes. */
@@ -69,13 +71,13 @@ export class ServedDefinitions implements Source {
   }
 
   #set(definition: Stored<CustomResourceDefinition>): void {
-    const { name, uid, deletionTimestamp } = definition.metadata;
+    const { name, uid } = definition.metadata;
     // Of a large one nothing is worked out that permissions do not speak of.
     if (!isDefinition(definition) || !isEstablished(definition)) return this.#remove(name);
     const { group, names } = definition.spec;
     const resources = resourcesOf(definition);
     if (resources.length === 0 || formatGroupResource({ group, resource: names.plural }) !== name) return this.#remove(name);
-    this.#served.set(name, { uid, group, resources, isBeingDeleted: deletionTimestamp !== undefined });
+    this.#served.set(name, { uid, group, resources, isHeldByCollector: isHeldByCollector(definition) });
     this.#look(name);
   }
 
@@ -91,8 +93,9 @@ export class ServedDefinitions implements Source {
 }
 
 /** None where no version is served. */
-function resourcesOf({ spec: { names: { plural }, versions } }: CustomResourceDefinition): string[] {
-  const served = versions.filter((version) => version.served);
+function resourcesOf(definition: CustomResourceDefinition): string[] {
+  const { names: { plural }, versions } = definition.spec;
+  const served = versions.filter((version) => isVersionServed(definition, version));
   if (served.length === 0) return [];
   const hasStatus = served.some(({ subresources }) => subresources?.status !== undefined);
   const hasScale = served.some(({ subresources }) => subresources?.scale !== undefined);
