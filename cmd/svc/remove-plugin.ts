@@ -13,11 +13,18 @@ import { pluginsDir } from './start-plugins.ts';
 /** For each step: a stop alone may take 30 s. Milliseconds. */
 const patienceMs = 60_000;
 const pollMs = 200;
+const elsewhere = 'delete it on each machine that runs controllers, and run this again.';
 
 export interface Removal {
   name: string;
   deleteData: boolean;
   deleteFolder: boolean;
+}
+
+/** A plugin's, in the folder of plugins of this machine. */
+interface LocalFolders {
+  dir: string;
+  paths: string[];
 }
 
 /**
@@ -31,9 +38,10 @@ export function removePlugin(sources: ServerSources, { name, deleteData, deleteF
     const left = definitions.map(({ metadata }) => metadata.name).join(', ');
     if (plugin === undefined && definitions.length === 0) throw new OperatorError(`There is no plugin ${name}.`);
     if (plugin !== undefined) {
-      checkFolder(plugin, deleteFolder);
+      const folders = deleteFolder ? await localFolders(name, sources) : undefined;
+      checkFolder(plugin, folders);
       if (deleteData && plugin.status?.phase === 'Started') await emptyModels(client, definitions);
-      if (deleteFolder) await removeFolder(client, name, sources);
+      if (folders !== undefined) await removeFolders(client, name, folders);
       await deletePlugin(client, plugin);
       say(`${name}: removed`);
     }
@@ -50,24 +58,31 @@ async function definitionsOf(client: Client, plugin: string): Promise<Stored<Cus
 }
 
 /** A Plugin whose folder is there comes back, disabled: nothing is begun that would end so. */
-function checkFolder({ metadata, status }: Stored<Plugin>, deleteFolder: boolean): void {
-  if (status?.phase === undefined) throw new OperatorError(`No controllers run, which would stop the plugin ${metadata.name}.`);
-  if (deleteFolder || isFolderMissing(status)) return;
-  throw new OperatorError(`The folder of the plugin ${metadata.name} is still there: take it away first, or delete it with --delete-folder.`);
+function checkFolder({ metadata: { name }, status }: Stored<Plugin>, folders: LocalFolders | undefined): void {
+  if (status?.phase === undefined) throw new OperatorError(`No controllers run, which would stop the plugin ${name}.`);
+  if (isFolderMissing(status)) return;
+  if (folders === undefined) throw new OperatorError(`The folder of the plugin ${name} is still there: take it away first, or delete it with --delete-folder.`);
+  if (folders.paths.length === 0) throw new OperatorError(`The server has a folder of the plugin ${name}, and there is none in ${folders.dir}: ${elsewhere}`);
 }
 
 function isFolderMissing(status: Plugin['status']): boolean {
   return status?.conditions?.find(({ type }) => type === 'FilesValid')?.reason === 'FolderMissing';
 }
 
-async function removeFolder(client: Client, name: string, { config, args, environment }: ServerSources): Promise<void> {
+async function localFolders(name: string, { config, args, environment }: ServerSources): Promise<LocalFolders> {
   const dir = pluginsDir(loadOptions({ configFolder: config, environment, args }).options);
-  for (const folder of await foldersNamed(dir, name)) {
-    await rm(folder, { recursive: true });
-    say(`${folder}: deleted`);
+  return { dir, paths: await foldersNamed(dir, name) };
+}
+
+async function removeFolders(client: Client, name: string, { dir, paths }: LocalFolders): Promise<void> {
+  for (const path of paths) {
+    await rm(path, { recursive: true });
+    say(`${path}: deleted`);
   }
-  const sentence = `The server still has a folder of the plugin ${name}, and there is none in ${dir}: delete it on each machine that runs controllers, `;
-  await until(async () => isFolderMissing((await findPlugin(client, name))?.status), () => `${sentence}and run this again.`);
+  await until(
+    async () => isFolderMissing((await findPlugin(client, name))?.status),
+    () => `The server still has a folder of the plugin ${name}, and there is none in ${dir}: ${elsewhere}`,
+  );
 }
 
 /** Whoever holds an object has to be running to let go of it. */
@@ -76,15 +91,20 @@ async function emptyModels(client: Client, definitions: readonly Stored<CustomRe
     const type = servedType(definition);
     if (type === undefined) continue;
     const name = definition.metadata.name;
-    const count = await deleteObjects(client, type);
-    let held = '';
+    let count = await deleteObjects(client, type);
+    let why = '';
     await until(
       async () => {
-        const { count: left, isMore, finalizers } = await heldObjects(client, type);
-        held = `${left}${isMore ? ' or more' : ''} objects of ${name} are deleted and not gone: they are held by ${finalizers.join(', ')}`;
-        return left === 0;
+        const { count: held, isMore, finalizers } = await heldObjects(client, type);
+        why = `${held}${isMore ? ' or more' : ''} objects of ${name} are deleted and not gone: they are held by ${finalizers.join(', ')}`;
+        if (held > 0) return false;
+        // What was made meanwhile may be held, too.
+        const more = await deleteObjects(client, type);
+        count += more;
+        why = `Objects of ${name} are made as fast as they are deleted`;
+        return more === 0;
       },
-      () => `${held}. Nothing else was removed: run this again when they are gone; or disable the plugin, and take the finalizers off yourself.`,
+      () => `${why}. Nothing else was removed: run this again when they are gone; or disable the plugin, and take the finalizers off yourself.`,
     );
     say(`${name}: ${count} objects deleted`);
   }

@@ -48,7 +48,7 @@ async function installPlugin(): Promise<void> {
 
 interface Answer {
   status: number;
-  body: { status?: { phase?: string; conditions?: { type: string; reason: string; message: string }[] }; metadata?: { finalizers?: string[] } };
+  body: { status?: { phase?: string; conditions?: { type: string; reason: string; message: string }[] }; metadata?: { finalizers?: string[]; deletionTimestamp?: string } };
 }
 
 async function call(method: string, path: string, body?: object): Promise<Answer> {
@@ -67,21 +67,31 @@ async function svc(...args: string[]): Promise<{ code: number | null; text: stri
   return { code: await program.exited, text: program.stdout + program.stderr };
 }
 
+async function makeObject(name: string, finalizers: string[] = []): Promise<void> {
+  expect((await call('POST', files, { apiVersion: 'files.example.com/v1', kind: 'File', metadata: { name, finalizers }, spec: { key: name } })).status).toBe(201);
+  await until(`${files}/${name}`, ({ body }) => body.metadata?.finalizers?.includes(finalizer) === true);
+}
+
 async function startWithObjects(...names: string[]): Promise<void> {
   await installPlugin();
   await until(`${plugins}/attachments`, ({ body }) => body.status?.phase === 'Disabled');
   expect(await svc('plugin', 'enable', 'attachments')).toEqual({ code: 0, text: 'attachments: Started\n' });
-  for (const name of names) {
-    expect((await call('POST', files, { apiVersion: 'files.example.com/v1', kind: 'File', metadata: { name }, spec: { key: name } })).status).toBe(201);
-    await until(`${files}/${name}`, ({ body }) => body.metadata?.finalizers?.includes(finalizer) === true);
-  }
+  for (const name of names) await makeObject(name);
+}
+
+/** Lets go of an object by PATCH, whoever holds it. */
+async function release(name: string): Promise<void> {
+  expect((await call('PATCH', `${files}/${name}`, { metadata: { finalizers: null } })).status).toBe(200);
 }
 
 test('one command removes a plugin, with its folder and its objects, which its controllers let go of', async () => {
   await startWithObjects('a', 'b');
   const refused = await svc('plugin', 'remove', 'attachments', '--delete-data');
   expect(refused).toEqual({ code: 1, text: expect.stringMatching(/^svc: The folder of the plugin attachments is still there: [^\n]*\n$/) });
-  expect((await call('GET', `${files}/a`)).status).toBe(200);
+  const nowhere = join(folder, 'nowhere');
+  const absent = await svc('plugin', 'remove', 'attachments', '--delete-data', '--delete-folder', `--svc.plugins.dir=${nowhere}`);
+  expect(absent).toEqual({ code: 1, text: `svc: The server has a folder of the plugin attachments, and there is none in ${nowhere}: delete it on each machine that runs controllers, and run this again.\n` });
+  for (const name of ['a', 'b']) expect((await call('GET', `${files}/${name}`)).body.metadata?.deletionTimestamp).toBeUndefined();
 
   const { code, text } = await svc('plugin', 'remove', 'attachments', '--delete-data', '--delete-folder');
   const pluginFolder = join(folder, 'plugins/attachments');
@@ -103,7 +113,33 @@ test('data stays unless it is asked for; held objects of a removed plugin are na
   await until(definition, ({ body }) => body.status?.conditions?.some(({ type, message }) => type === 'Terminating' && message === left) === true);
   for (const name of ['c', 'd']) {
     expect((await call('GET', `${files}/${name}`)).body.metadata?.finalizers).toEqual([finalizer]);
-    expect((await call('PATCH', `${files}/${name}`, { metadata: { finalizers: null } })).status).toBe(200);
+    await release(name);
   }
   await until(definition, ({ status }) => status === 404);
+}, 240_000);
+
+test('objects that somebody else holds are waited for while the plugin runs, and those made meanwhile are deleted too', async () => {
+  await startWithObjects();
+  await makeObject('held', ['other.example.com/held']);
+  const removal = svc('plugin', 'remove', 'attachments', '--delete-data', '--delete-folder');
+  await until(`${files}/held`, ({ body }) => body.metadata?.finalizers?.join() === 'other.example.com/held');
+  await makeObject('late');
+  expect((await call('GET', `${plugins}/attachments`)).body.status?.phase).toBe('Started');
+  await release('held');
+  expect(await removal).toEqual({ code: 0, text: expect.stringMatching(/^files\.files\.example\.com: 2 objects deleted\n/) });
+  expect((await call('GET', definition)).status).toBe(404);
+}, 240_000);
+
+test('of a plugin that has failed the objects that it holds can be let go of, and all else goes', async () => {
+  await startWithObjects('e');
+  await writeFile(join(folder, 'plugins/attachments/index.ts'), "throw new Error('not today');");
+  expect((await svc('plugin', 'disable', 'attachments')).code).toBe(0);
+  expect(await svc('plugin', 'enable', 'attachments')).toEqual({ code: 1, text: expect.stringMatching(/^attachments: Failed\n/) });
+  const removal = svc('plugin', 'remove', 'attachments', '--delete-data', '--delete-folder');
+  await until(definition, ({ body }) => body.metadata?.deletionTimestamp !== undefined);
+  await until(`${files}/e`, ({ body }) => body.metadata?.deletionTimestamp !== undefined);
+  await release('e');
+  const lines = [`${join(folder, 'plugins/attachments')}: deleted`, 'attachments: removed', 'files.files.example.com: deleted, with all objects', ''];
+  expect(await removal).toEqual({ code: 0, text: lines.join('\n') });
+  expect((await call('GET', `${plugins}/attachments`)).status).toBe(404);
 }, 240_000);
