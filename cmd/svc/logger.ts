@@ -22,11 +22,15 @@ export function newLogger(options: LogOptions, dest = 1): Logger {
   return pino(settings, destination(options['svc.log.format'], dest));
 }
 
+/** Is text for people wanted there? */
+export function isPretty(format: LogOptions['svc.log.format'], fileDescriptor: number): boolean {
+  return format === 'pretty' || (format === 'auto' && isatty(fileDescriptor));
+}
+
 function destination(format: LogOptions['svc.log.format'], dest: number): DestinationStream {
   const file = pino.destination({ dest, sync: true });
-  const isTerminal = isatty(dest);
-  if (format === 'json' || (format === 'auto' && !isTerminal)) return file;
-  const pretty = prettyLine({ colors: isTerminal && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb' });
+  if (!isPretty(format, dest)) return file;
+  const pretty = prettyLine({ colors: isatty(dest) && process.env['NO_COLOR'] === undefined && process.env['TERM'] !== 'dumb' });
   return { write: (line) => void file.write(pretty(line)) };
 }
 

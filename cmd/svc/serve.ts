@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { adminUsername } from '#pkg/access/index';
 import { checkOptions } from './check-options.ts';
 import { checkFileModes } from './file-modes.ts';
-import { newLogger } from './logger.ts';
+import { isPretty, newLogger } from './logger.ts';
 import type { LoadedOptions } from './options/load-options.ts';
 import type { Options } from './options/option-table.ts';
 import { readyMessage } from './ready-message.ts';
@@ -12,6 +12,9 @@ import { runUntilSignal } from './run-until-signal.ts';
 import { startPlatform, type Platform, type PlatformParts } from './start-platform.ts';
 import { urlOf } from './url-of.ts';
 import { svcVersion } from './svc-version.ts';
+
+/** Its file descriptor. */
+const stdout = 1;
 
 /** Serves the content platform, and what goes with it in one process, until a signal; returns the exit code. Throws OperatorError where it cannot start. */
 export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
@@ -38,7 +41,7 @@ function announce({ address, tlsAddress, access, tokenFile, kubeconfig }: Platfo
   };
   const files = { tokenFile, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
   log.info({ ...urls, ...files, version: svcVersion() }, 'ready');
-  if (!process.stdout.isTTY && options['svc.log.format'] !== 'pretty') return;
+  if (!isPretty(options['svc.log.format'], stdout)) return;
   const passwordFile = join(options['svc.data.dir'], 'initial-admin-password');
   process.stdout.write(readyMessage({ ...urls, ...files, username: adminUsername, ...(existsSync(passwordFile) ? { passwordFile } : {}) }));
 }

@@ -49,6 +49,14 @@ async function tokenIn(program: Program): Promise<string> {
   await tokenIn(program);
 }, 60_000);
 
+(process.platform === 'linux' ? test : test.skip)('with svc.log.format: json there is nothing but JSON on a terminal either', async () => {
+  const program = new Program([...serve(), '--svc.log.format=json'], { onTerminal: true });
+  await program.line('ready');
+  program.child.stdin!.write('\u0003');
+  expect(await program.exited).toBe(0);
+  expect(program.stdout.replace('^C', '').trim().split(/\r?\n/).filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+}, 60_000);
+
 test('elsewhere they are JSON, unless svc.log.format says pretty', async () => {
   const json = new Program(serve());
   await json.line('ready');
