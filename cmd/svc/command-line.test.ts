@@ -1,5 +1,11 @@
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { runCommandLine } from './command-line.ts';
+import { optionNames } from './options/option-table.ts';
+import { optionsOfCommand } from './options/options-of-command.ts';
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
 
 const cases: { reason: string; args: string[]; environment?: Record<string, string>; sentence: string }[] = [
   { reason: 'an unknown command', args: ['srve'], sentence: 'There is no command srve; did you mean serve?' },
@@ -13,4 +19,18 @@ const cases: { reason: string; args: string[]; environment?: Record<string, stri
 
 test.each(cases)('$reason', async ({ args, environment = {}, sentence }) => {
   await expect(runCommandLine(args, environment)).rejects.toThrow(sentence);
+});
+
+test.each(['serve', 'migrate', 'plugin remove', 'plugin list', 'generate types', 'private-token show', 'backup', 'new-token', 'plugin'])('%s --help lists the options that it takes account of, and no others', async (words) => {
+  let text = '';
+  jest.spyOn(process.stdout, 'write').mockImplementation((piece) => {
+    text += String(piece);
+    return true;
+  });
+  jest.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Error(`ended with ${code}`);
+  });
+  await expect(runCommandLine([...words.split(' '), '--help'], {})).rejects.toThrow('ended with 0');
+  expect(text).toMatch(new RegExp(`^Usage: svc ${words} `));
+  expect(optionNames.filter((name) => text.includes(`\n  ${name} `))).toEqual(words === 'plugin' ? [] : optionsOfCommand(words, optionNames));
 });
