@@ -66,3 +66,16 @@ test('probes before the server is ready log one line, without a stack', async ()
   expect(JSON.parse(lines[0]!)).toMatchObject({ level: 40, probe: 'readyz', check: 'start', msg: 'health check failed: the server is starting' });
   expect(lines[0]).not.toContain('stack');
 });
+
+test.each([
+  ['/livez', 200],
+  ['/version', 200],
+  ['/readyz', 503],
+  ['/healthz', 503],
+  ['/api/v1/users/profile/', 429],
+])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
+  const server = new AccessServer({ svcVersion: 'test', log: pino({ level: 'silent' }), metrics: new Registry(), proxies: new TrustedProxies([]), host: '127.0.0.1', port: 0, limits: { connections: 0 } });
+  const { port } = await server.listen();
+  expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(status);
+  await server.stop();
+});

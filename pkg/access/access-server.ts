@@ -12,6 +12,7 @@ import {
   InFlightLimits,
   NotReadyError,
   observeLimits,
+  openHealthPaths,
   showByteBudget,
   showConnections,
   withLogging,
@@ -106,7 +107,7 @@ export class AccessServer {
     const endpoints = expressHandler(probes);
     const dispatch: Handler = (context) => (findEndpointGroup(probes, context.info.path) === undefined ? Promise.reject(newServiceUnavailable('the server is starting')) : endpoints(context));
     this.#handler = chain([withRequestId(), withSecurityHeaders(), withLogging(log), withAccessErrors([])], dispatch);
-    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => path === '/livez' || path === '/readyz', ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) } } }) });
+    this.#server = new HttpServer({ handler: (context) => this.#handler(context), log, proxies, isProbe: (path) => openHealthPaths.has(path), ...(limits === undefined ? {} : { limits }), ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.#observer?.refused(by), waited: (ms) => this.#observer?.waited(ms) } } }) });
     if (byteBudget !== undefined) showByteBudget(metrics, byteBudget);
     showConnections(metrics, () => this.#server.connections);
   }

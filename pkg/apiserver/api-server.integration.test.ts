@@ -32,8 +32,8 @@ describe('API server', () => {
     ['metrics are not', '/metrics', undefined, 401],
     ['but for a user', '/metrics', 'someone', 200],
     ['the API is not', posts, undefined, 401],
-    ['a wrong credential is refused on open paths too', '/version', 'nobody', 401],
-    ['a probe looks at none', '/livez', 'nobody', 200],
+    ['a probe looks at no credential', '/readyz', 'nobody', 200],
+    ['nor does the version', '/version', 'nobody', 200],
     ['discovery needs a user', '/apis', undefined, 401],
     ['and answers one', '/apis', 'someone', 200],
     ['unknown paths need a user', '/nope', undefined, 401],
@@ -63,6 +63,7 @@ describe('API server', () => {
     const group: EndpointGroup = { prefix: path, router, isOpen: true };
     groups.add(group);
     expect(await api.call('GET', `${path}/hello`)).toMatchObject({ status: 200, body: { hello: 'world' } });
+    expect((await api.call('GET', `${path}/hello`, { headers: { 'x-user': 'nobody' } })).status).toBe(401);
     expect((await api.call('GET', `${path}/other`)).status).toBe(404);
     groups.delete(group);
     expect((await api.call('GET', `${path}/hello`)).status).toBe(401);

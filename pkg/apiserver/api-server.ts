@@ -11,6 +11,7 @@ import {
   InFlightLimits,
   NotReadyError,
   observeLimits,
+  openHealthPaths,
   showByteBudget,
   showConnections,
   isOpenEndpoint,
@@ -100,16 +101,14 @@ export interface ApiHttpOptions extends Pick<HttpServerOptions, 'limits' | 'prox
   strictTransportDays?: number;
 }
 
-/** Asked by who would end the process if they went unanswered. */
-const probes: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz']);
-/** What works when everything else is refused: that the process lives is asked by who would end it, its version by who is about to ask more, and metrics by who wants to see why. */
-const exemptions: ReadonlyMap<string, Exemption> = new Map([
-  ['/livez', 'everything'],
-  ['/readyz', 'probes'],
-  ['/healthz', 'probes'],
-  ['/metrics', 'metrics'],
-  ['/version', 'open'],
-]);
+/** Metrics say why everything else is refused, to who may see them. */
+function exemptionOf(groups: Iterable<EndpointGroup>): (info: RequestInfo) => Exemption | undefined {
+  return ({ path }) => {
+    if (openHealthPaths.has(path)) return 'everything';
+    if (path === '/metrics') return 'metrics';
+    return findEndpointGroup(groups, path)?.isUnlimited === true ? 'open' : undefined;
+  };
+}
 
 /**
  * The content platform over HTTP: filters in front, then the endpoint group that owns the path, else the generated API of the models.
@@ -131,7 +130,7 @@ export class ApiServer {
     this.server = new HttpServer({
       handler: (context) => this.handler(context),
       log: options.log,
-      isProbe: (path) => probes.has(path),
+      isProbe: (path) => openHealthPaths.has(path),
       ...(limits === undefined ? {} : { limits }),
       ...(proxies === undefined ? {} : { proxies }),
       ...(byteBudget === undefined ? {} : { memory: { budget: byteBudget, observer: { refused: (by) => this.observer?.refused(by), waited: (ms) => this.observer?.waited(ms) } } }),
@@ -155,8 +154,7 @@ export class ApiServer {
     const { http, log, metrics } = this.options;
     const { credentialOf, verified } = parts;
     const observer = observeLimits({ log, registry: metrics, waiting: () => limits.waiting });
-    const exemption = ({ path }: RequestInfo): Exemption | undefined => exemptions.get(path) ?? (findEndpointGroup(parts.endpointGroups ?? [], path)?.isUnlimited === true ? 'open' : undefined);
-    const limits = new InFlightLimits({ ...http.maxInFlight, exemption, observer, ...(credentialOf === undefined ? {} : { credentialOf }), ...(verified === undefined ? {} : { verified }) });
+    const limits = new InFlightLimits({ ...http.maxInFlight, exemption: exemptionOf(parts.endpointGroups ?? []), observer, ...(credentialOf === undefined ? {} : { credentialOf }), ...(verified === undefined ? {} : { verified }) });
     this.observer = observer;
     this.handler = apiHandler({ ...this.options, ...parts, limits, readyz: [leaving, ...(parts.readyz ?? [])] });
   }
@@ -182,7 +180,7 @@ function startingHandler({ log, svcVersion, gitCommit = '', metrics }: ApiServer
 function apiHandler(options: ApiServerOptions & ApiParts & { limits: InFlightLimits }): Handler {
   const { authenticator, authorizer, log, metrics, http, limits } = options;
   const groups = allGroups(options);
-  const isExempt = ({ path }: RequestInfo): boolean => probes.has(path);
+  const isExempt = ({ path }: RequestInfo): boolean => openHealthPaths.has(path);
   const open = { isOpen: isOpenEndpoint(groups), isExempt };
   return chain(
     [

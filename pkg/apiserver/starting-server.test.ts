@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { newUnauthorized } from '#pkg/apimachinery/index';
+import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { ApiServer } from './api-server.ts';
 import type { ModelRegistry } from './registry/served-resource.ts';
 
 const server = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
+const noModels: ModelRegistry = { find: () => undefined, findNewest: () => Promise.resolve(undefined), models: () => [], generation: 0, hasNamespace: () => Promise.resolve(false) };
 let url: string;
 
 beforeAll(async () => {
@@ -27,12 +30,53 @@ test.each([
   expect(answer.headers.get('retry-after')).toBe(retryAfter);
 });
 
+test.each([
+  ['/livez', 200],
+  ['/version', 200],
+  ['/readyz', 503],
+  ['/healthz?verbose', 503],
+  ['/apis', 429],
+])('a connection beyond the limit may ask how the server is: %s is %d', async (path, status) => {
+  const full = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0, limits: { connections: 0 } } });
+  const { port } = await full.listen();
+  expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(status);
+  await full.stop();
+});
+
+test('however many ask whether a server is ready, each hears it, and its checks run once for all', async () => {
+  let open: () => void = () => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  let checks = 0;
+  const metrics = new Registry();
+  const asked = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics, http: { host: '127.0.0.1', port: 0, maxInFlight: { total: 1, perUser: 1, maxWaitMs: 0, wrongCredentialsPerMinute: 1 } } });
+  const { port } = await asked.listen();
+  asked.serve({
+    registry: noModels,
+    store: {
+      ping: () => {
+        checks += 1;
+        return opened;
+      },
+    },
+    authenticator: { authenticateRequest: () => Promise.reject(newUnauthorized()) },
+    authorizer: { authorize: () => Promise.resolve({ allowed: false, reason: '' }) },
+  });
+  const statusOf = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: 'Bearer wrong' } })).status;
+  expect([await statusOf('/apis'), await statusOf('/apis')]).toEqual([401, 429]);
+  const answers = Array.from({ length: 100 }, () => [statusOf('/readyz'), statusOf('/healthz')]).flat();
+  expect(await statusOf('/version')).toBe(200);
+  await waitUntil(async () => /^http_server_active_requests\{http_request_method="GET",url_scheme="http"\} 200$/m.test(await metrics.metrics()));
+  open();
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
+  expect(checks).toBe(2);
+  await asked.stop();
+});
+
 test('a server that is leaving is not ready and serves all the same, until its delay is over', async () => {
   const leaving = new ApiServer({ svcVersion: '2.22.0', log: pino({ level: 'silent' }), metrics: new Registry(), http: { host: '127.0.0.1', port: 0 } });
   const { port } = await leaving.listen();
-  const registry: ModelRegistry = { find: () => undefined, findNewest: () => Promise.resolve(undefined), models: () => [], generation: 0, hasNamespace: () => Promise.resolve(false) };
   leaving.serve({
-    registry,
+    registry: noModels,
     store: { ping: () => Promise.resolve() },
     authenticator: { authenticateRequest: () => Promise.resolve(undefined) },
     authorizer: { authorize: () => Promise.resolve({ allowed: false, reason: '' }) },

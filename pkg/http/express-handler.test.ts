@@ -109,7 +109,7 @@ describe('endpoint groups', () => {
     const [group] = groups;
     const begun = gate();
     group!.router.get('/silent', () => begun.open());
-    const limits = new InFlightLimits({ total: 12, maxWaitMs: 0, exemption: ({ path }) => (path === '/livez' ? 'probes' : undefined) });
+    const limits = new InFlightLimits({ total: 12, maxWaitMs: 0, exemption: ({ path }) => (path === '/livez' ? 'metrics' : undefined) });
     const limited = await startTestServer(expressHandler(groups), { filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
     const ask = async (path: string): Promise<number> => (await limited.send({ path })).status;
     // More than the places of either kind, a few on each connection.

@@ -36,6 +36,9 @@ export interface HealthOptions {
   checkTimeoutMs?: number;
 }
 
+/** Answered when everything else is refused, and whatever credential is sent: whoever asks would otherwise end the process, send it nothing, or take it for another. */
+export const openHealthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz', '/healthz', '/version']);
+
 /**
  * `/livez`, `/readyz`, `/healthz` (as readyz) and `/version`, open to anyone, and `/metrics`, which is not. `?verbose` lists the checks, and
  * `?exclude=<check>`, as often as needed, leaves one out of the verdict. Source of both: Kubernetes' API health endpoints.

@@ -55,7 +55,7 @@ export const optionTable = {
   'svc.http.cors.allowed-origins': { type: listOf(origin), default: '', doc: 'Origins whose pages may call the API.' },
   'svc.http.trusted-proxies': { type: listOf(addressRange), default: '', doc: 'Addresses of proxies, such as 10.0.0.0/8, whose X-Forwarded- headers are believed.' },
   'svc.http.hsts-days': { type: integer({ min: 0, max: 3650 }), default: '', doc: 'Days for which browsers that came by https, with a certificate of svc.tls.cert-file, come by nothing else to any port of the name; 0 takes that back. Empty: they are told nothing.' },
-  'svc.http.max-connections': { type: integer({ min: 1, max: 1_000_000 }), default: '10000', doc: 'Open connections; one beyond is answered a probe and nothing else.' },
+  'svc.http.max-connections': { type: integer({ min: 1, max: 1_000_000 }), default: '10000', doc: 'Open connections; one beyond is answered a probe or the version, nothing else.' },
   'svc.http.max-connections-per-address': { type: integer({ min: 0, max: 1_000_000 }), default: '0', doc: 'Open connections of one address; 0 is no limit, as behind a proxy all have its own.' },
   'svc.http.max-requests-per-connection': { type: integer({ min: 0, max: 1_000_000_000 }), default: '0', doc: 'Requests after which a connection is closed; 0 is no limit.' },
   'svc.http.max-url-size': { type: size({ min: '1KiB', max: '1MiB' }), default: '64KiB', doc: 'Longest path and query; above it 414.' },

@@ -41,11 +41,8 @@ export interface MaxInFlight {
   observer?: InFlightObserver;
 }
 
-/**
- * From everything; or to places of their own, a name for those who share them; or, once a credential is looked up where one was sent, from the rest (`open`).
- * For who looks at no credential the first two are, and `open` and `metrics` for who does.
- */
-export type Exemption = 'everything' | 'probes' | 'metrics' | 'open';
+/** From everything, for what looks at no credential; or, once one is looked up where one was sent, to places of their own (`metrics`), or from the rest (`open`). */
+export type Exemption = 'everything' | 'metrics' | 'open';
 
 /** Hears what the limits do; must not throw. */
 export interface InFlightObserver {
@@ -55,8 +52,8 @@ export interface InFlightObserver {
   waited(ms: number): void;
 }
 
-/** Of requests that have places of their own, under way at a time. */
-const maxExempt = 64;
+/** Of readers of metrics, under way at a time. */
+const maxOfMetrics = 64;
 /** Of strangers of one network, under way at a time; and as many whose credentials are looked up. */
 const maxOfNetwork = 32;
 /** Of all strangers, credentials looked up at a time: more would only wait for connections of the database, and the credentials of those who are known with them. */
@@ -93,7 +90,7 @@ export class InFlightLimits implements PlacesOwner {
   private readonly all: Gate | undefined;
   private readonly strangers: Gate | undefined;
   private readonly lookups: Gate;
-  private readonly exempt: Readonly<Record<'probes' | 'metrics', Gate>>;
+  private readonly metrics = new Gate({ limit: maxOfMetrics, maxWaitMs: 0 });
   private readonly byCredential: KeyedGates | undefined;
   private readonly byNetwork: KeyedGates | undefined;
   private readonly lookupsByNetwork: KeyedGates;
@@ -113,7 +110,6 @@ export class InFlightLimits implements PlacesOwner {
     this.requests = new UserCounter(perUser);
     this.watches = new UserCounter(options.watchesPerUser);
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
-    this.exempt = { probes: new Gate({ limit: maxExempt, maxWaitMs: 0 }), metrics: new Gate({ limit: maxExempt, maxWaitMs: 0 }) };
     this.lookups = new Gate({ limit: maxLookups, maxWaitMs });
     this.lookupsByNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
     if (total !== undefined) this.all = new Gate({ limit: total, maxWaitMs });
@@ -148,9 +144,7 @@ export class InFlightLimits implements PlacesOwner {
 
   readonly beforeAuthentication: Filter = (next) => (context) => {
     const exemption = this.options.exemption?.(context.info);
-    if (exemption === 'everything') return next(context);
-    if (exemption === 'probes') return this.probe(next, context);
-    return this.visit(next, context, exemption);
+    return exemption === 'everything' ? next(context) : this.visit(next, context, exemption);
   };
 
   readonly afterAuthentication: Filter = (next) => async (context) => {
@@ -174,16 +168,6 @@ export class InFlightLimits implements PlacesOwner {
     // Strangers are counted by their network, and not while they send.
     return isStranger ? next(context) : this.ofUser(next, context);
   };
-
-  private async probe(next: Handler, context: RequestContext): Promise<void> {
-    const { probes } = this.exempt;
-    if (probes.enter(context.response) !== true) return this.refuse('probes', context);
-    try {
-      await next(context);
-    } finally {
-      probes.leave();
-    }
-  }
 
   private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
     const visit = this.newVisit(context, exemption);
@@ -228,7 +212,7 @@ export class InFlightLimits implements PlacesOwner {
 
   /** Those of a user are kept while a body is on its way: slow bodies of one user hold up nobody else. */
   private *placesOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Place> {
-    if (exemption === 'metrics') yield { entrance: this.exempt.metrics, by: 'metrics' };
+    if (exemption === 'metrics') yield { entrance: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
     if (!isStranger && this.byCredential !== undefined) yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true };
     if (isStranger && this.byNetwork !== undefined) yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address' };

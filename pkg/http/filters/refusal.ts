@@ -8,7 +8,6 @@ export type RefusedBy =
   | 'wrong_credentials'
   | 'watches'
   | 'user_watches'
-  | 'probes'
   | 'metrics'
   | 'senders'
   | 'address_senders';
@@ -27,7 +26,6 @@ export const refusals: Readonly<Record<RefusedBy, Refusal>> = {
   wrong_credentials: newRefusal('too many wrong credentials of one address, please try again later'),
   watches: newRefusal('too many watches, please try again later'),
   user_watches: newRefusal('too many watches of one user, please try again later'),
-  probes: newRefusal('too many health checks, please try again later'),
   metrics: newRefusal('too many readers of metrics, please try again later'),
   senders: newRefusal('too many bodies of requests are on their way, please try again later'),
   address_senders: newRefusal('too many bodies of requests of one address are on their way, please try again later'),
