@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import express, { type Request, type Response } from 'express';
 import { Registry } from 'prom-client';
 import { newConflict } from '#pkg/apimachinery/index';
+import { waitUntil } from '../testenv/faults/wait-until.ts';
+import { TrustedProxies } from './client-address.ts';
 import { findEndpointGroup, isOpenEndpoint, type EndpointGroup } from './endpoint-group.ts';
 import { contextOf, expressHandler } from './express-handler.ts';
 import { InFlightLimits } from './filters/in-flight-limits.ts';
@@ -10,7 +12,8 @@ import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
 import { healthEndpoints, NotReadyError, type HealthCheck } from './health.ts';
 import { parseRequestInfo } from './parse-request-info.ts';
-import { gate, startTestServer, type TestServer } from './start-test-server.ts';
+import type { RequestContext } from './request-context.ts';
+import { startTestServer, type TestServer } from './start-test-server.ts';
 
 const prefix = '/apis/api.blog.example.com/v1';
 
@@ -107,25 +110,49 @@ describe('endpoint groups', () => {
 
   test('let go of all requests of a connection that is cut, those behind a first answer too', async () => {
     const [group] = groups;
-    const begun = gate();
-    group!.router.get('/silent', () => begun.open());
+    group!.router.get('/silent', () => undefined);
     const limits = new InFlightLimits({ total: 12, maxWaitMs: 0, exemption: ({ path }) => (path === '/livez' ? 'metrics' : undefined) });
-    const limited = await startTestServer(expressHandler(groups), { filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
+    const serve = expressHandler(groups);
+    let settled = 0;
+    const counted = async (context: RequestContext): Promise<void> => {
+      await serve(context);
+      settled += 1;
+    };
+    const limited = await startTestServer(counted, { filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
     const ask = async (path: string): Promise<number> => (await limited.send({ path })).status;
     // More than the places of either kind, a few on each connection.
     for (let i = 0; i < 30; i += 1) {
       const socket = await limited.open();
       const silent = `GET ${prefix}/silent HTTP/1.1\r\nHost: h\r\n\r\n`;
       socket.write(silent + ['/livez', '/livez', '/livez', '/version', '/version'].map((path) => `GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`).join(''));
-      await begun.opened;
-      while (limits.running < 3) await new Promise(setImmediate);
+      await waitUntil(() => limits.running === 1 && settled === 6 * i + 5);
       socket.resetAndDestroy();
-      while (limits.running > 0) await new Promise(setImmediate);
+      await waitUntil(() => limits.running === 0 && settled === 6 * i + 6);
     }
     expect([await ask('/livez'), await ask('/version')]).toEqual([200, 200]);
     const before = performance.now();
     await limited.server.close({ drainTimeoutMs: 20_000 });
     expect(performance.now() - before).toBeLessThan(15_000);
+  });
+
+  test('answers that nobody reads hold no place that others have', async () => {
+    const [group] = groups;
+    let answered = 0;
+    group!.router.get('/page', (_request, response) => {
+      response.send(Buffer.alloc(16 * 1024 * 1024));
+      answered += 1;
+    });
+    const limits = new InFlightLimits({ total: 8, perUser: 8, maxWaitMs: 0 });
+    const limited = await startTestServer(expressHandler(groups), { proxies: new TrustedProxies(['127.0.0.1']), filters: () => [withRequestId(), withStatus(), limits.beforeAuthentication, limits.afterAuthentication] });
+    const sockets = await Promise.all([1, 2].map(() => limited.open()));
+    for (const [i, socket] of sockets.entries()) {
+      socket.pause().on('error', () => undefined);
+      socket.write(`GET ${prefix}/page HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.${i}\r\n\r\n`);
+      await waitUntil(() => answered > i);
+    }
+    expect((await limited.send({ path: `${prefix}/posts/a`, headers: { 'x-forwarded-for': '198.51.100.1' } })).status).toBe(200);
+    for (const socket of sockets) socket.destroy();
+    await limited.server.close({ drainTimeoutMs: 1000 });
   });
 
   test('come and go while the server runs; the longest prefix wins', async () => {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import { newInternalError, newRequestEntityTooLarge, newUnknownPath, StatusError } from '#pkg/apimachinery/index';
 import { findEndpointGroup, type EndpointGroup } from './endpoint-group.ts';
@@ -41,7 +41,7 @@ function newApp({ prefix, router }: EndpointGroup): Express {
   return app;
 }
 
-/** Settles when the answer is out, the client is gone, or the router has passed the request on. */
+/** Settles when the answer has ended, the client is gone, or the router has passed the request on. */
 function run(app: Express, context: RequestContext): Promise<void> {
   const { request, response } = context;
   // The event waited for below would not come again.
@@ -51,12 +51,23 @@ function run(app: Express, context: RequestContext): Promise<void> {
   sendContinue(context);
   return new Promise((resolve, reject) => {
     response.once('close', resolve);
+    onEnd(response, resolve);
     // Express's types ask for its own classes, which it makes of these by setting their prototypes.
     app(request as express.Request, response as express.Response, (error?: unknown) => {
       response.off('close', resolve);
       reject(error === undefined || error === 'router' || error === 'route' ? newUnknownPath() : toError(error));
     });
   });
+}
+
+/** When all of the answer is written, by whichever means: each of them calls `end`; `finish` and `close` wait for the client to read it. */
+function onEnd(response: ServerResponse, ended: () => void): void {
+  const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.end = (...args: unknown[]) => {
+    end(...args);
+    ended();
+    return response;
+  };
 }
 
 /** Express matches the undecoded path; permission was given to the decoded one. Both must mean the same. */

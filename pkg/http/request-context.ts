@@ -29,7 +29,7 @@ export interface RequestContext {
   route: string | undefined;
   /** How long the request waited for others to end. Milliseconds. */
   waitedMs: number;
-  /** What limits requests under way, for who waits for a body; undefined where nothing does. */
+  /** What limits requests under way, for who waits for a body or a reader; undefined where nothing does. */
   bodyTurn: BodyTurn | undefined;
   /** Its part of the process's memory. */
   readonly bytes: RequestBytes;
@@ -43,10 +43,12 @@ export interface RequestContext {
   abort(reason: Error): void;
 }
 
-/** A body that is waited for: what its request holds is free for others meanwhile. */
+/** A body or a reader that is waited for: what its request holds is free for others meanwhile. */
 export interface BodyTurn {
   /** What `arrive` comes to, when the request may go on. Throws StatusError 429 where too many bodies are on their way, and where the request finds no place again. */
   whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T>;
+  /** Resolves when the reader is ready and the request may go on; it goes on too where it finds no place again. Throws what `read` rejects with. */
+  whileAnswerIsRead(read: Promise<void>): Promise<void>;
 }
 
 /** Who sends a body. */

@@ -56,9 +56,11 @@ export async function sendStream(context: RequestContext, status: number, chunks
  * Throws the signal's reason where the request is over, and StatusError 504 where the client does not read for `stallTimeoutMs`.
  */
 export async function writeChunk(context: RequestContext, chunk: string | Buffer, stallTimeoutMs = 60_000): Promise<void> {
-  const { response, signal } = context;
+  const { response, signal, bodyTurn } = context;
   signal.throwIfAborted();
-  if (!response.write(chunk)) await drained(response, signal, stallTimeoutMs);
+  if (response.write(chunk)) return;
+  const read = drained(response, signal, stallTimeoutMs);
+  await (bodyTurn === undefined ? read : bodyTurn.whileAnswerIsRead(read));
 }
 
 /** By hand: in Node 20 `AbortSignal.any` leaks on a signal that lives as long as a watch. */

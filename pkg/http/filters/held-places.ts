@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { StatusError } from '#pkg/apimachinery/index';
 import { networkOf } from '../network-of.ts';
 import type { BodyTurn, RequestContext, Sender } from '../request-context.ts';
@@ -20,9 +21,11 @@ export interface Place {
   readonly by: RefusedBy;
   /** Also while the body arrives. */
   readonly isKept?: boolean;
+  /** Of its user or network alone: also while the answer is read, and after the end of the work until it is sent. */
+  readonly isOwn?: boolean;
 }
 
-/** The places one request holds; while its body arrives, those alone that count who sends. */
+/** The places one request holds; while others are waited for, to send a body or to read an answer, those alone that count who they are. */
 export class HeldPlaces implements BodyTurn {
   /** Of a stranger the body counts by address. */
   isOfStranger = true;
@@ -46,17 +49,25 @@ export class HeldPlaces implements BodyTurn {
     for (const { entrance } of this.held.splice(0)) entrance.leave();
   }
 
-  /** For good. Idempotent. */
+  /** For good. */
   release(): void {
     this.isOver = true;
     this.leave();
   }
 
+  /** The work is done. An answer that waits to be sent keeps the places of its user or network, which alone bound how many there are, unless the budget counts its bytes. */
+  end(): void {
+    const { response, bytes } = this.context;
+    // Of a counted answer all is counted but its head.
+    if (isSent(response) || (bytes.held > 0 && 2 * bytes.held >= response.writableLength)) return this.release();
+    this.isOver = true;
+    this.leaveUnless(({ isOwn }) => isOwn === true);
+    if (this.held.length > 0) response.once('close', () => this.leave());
+  }
+
   async whileBodyArrives<T>(arrive: (sender: Sender) => Promise<T>): Promise<T> {
     const sender = this.owner.senders.add(this.isOfStranger ? networkOf(this.context.clientAddress) : undefined);
-    const left = this.held.filter(({ isKept }) => isKept !== true);
-    this.held = this.held.filter(({ isKept }) => isKept === true);
-    for (const { entrance } of left) entrance.leave();
+    const left = this.leaveUnless(({ isKept }) => isKept === true);
     let body: T;
     try {
       body = await arrive(sender);
@@ -64,9 +75,26 @@ export class HeldPlaces implements BodyTurn {
       sender.end();
     }
     for (const place of left) {
-      if (!(await this.hold(place, place.entrance.reenter(this.context.response)))) throw this.owner.refusalOf(place.by, this.context);
+      if (!(await this.reenter(place))) throw this.owner.refusalOf(place.by, this.context);
     }
     return body;
+  }
+
+  async whileAnswerIsRead(read: Promise<void>): Promise<void> {
+    const left = this.leaveUnless(({ isOwn }) => isOwn === true);
+    await read;
+    for (const place of left) await this.reenter(place);
+  }
+
+  private leaveUnless(isKept: (place: Place) => boolean): Place[] {
+    const left = this.held.filter((place) => !isKept(place));
+    this.held = this.held.filter(isKept);
+    for (const { entrance } of left) entrance.leave();
+    return left;
+  }
+
+  private reenter(place: Place): boolean | Promise<boolean> {
+    return this.hold(place, place.entrance.reenter(this.context.response));
   }
 
   private hold(place: Place, isIn: boolean | Promise<boolean>): boolean | Promise<boolean> {
@@ -85,4 +113,9 @@ export class HeldPlaces implements BodyTurn {
     this.owner.waited(ms);
     return this.hold(place, isIn);
   }
+}
+
+/** Is nothing of the answer left to be sent, or nobody to send it to? */
+function isSent(response: ServerResponse): boolean {
+  return response.destroyed || (response.writableEnded && response.writableLength === 0);
 }

@@ -81,7 +81,7 @@ interface Visit {
  * the client's network; `afterAuthentication` then gives it those of its user, or those that strangers have: none that they take is missing to who is known.
  * It counts users too, with all of their credentials, and refuses at once.
  *
- * No place is held while a body is on its way (`HeldPlaces`, `Senders`). Both filters stand within `withTimeout`: a request that was answered by a time-out counts until
+ * No place that is missing to others is held while a body is on its way or an answer is read (`HeldPlaces`, `Senders`). Both filters stand within `withTimeout`: a request that was answered by a time-out counts until
  * its work has ended. A watch is a request until its stream has begun, then only a watch.
  */
 export class InFlightLimits implements PlacesOwner {
@@ -166,7 +166,8 @@ export class InFlightLimits implements PlacesOwner {
     if (visit.exemption !== undefined) return next(context);
     if (isWatch(context)) return this.watch(next, context, { places: visit.places, isStranger });
     // Strangers are counted by their network, and not while they send.
-    return isStranger ? next(context) : this.ofUser(next, context);
+    if (!isStranger && visit.places.enter({ entrance: this.requests.of(context.user.name), by: 'user', isKept: true, isOwn: true }) !== true) return this.refuse('user', context);
+    return next(context);
   };
 
   private async visit(next: Handler, context: RequestContext, exemption: Visit['exemption']): Promise<void> {
@@ -182,7 +183,7 @@ export class InFlightLimits implements PlacesOwner {
       throw error;
     } finally {
       this.visits.delete(context);
-      visit.places.release();
+      visit.places.end();
     }
   }
 
@@ -214,8 +215,8 @@ export class InFlightLimits implements PlacesOwner {
   private *placesOf({ exemption, key }: Visit, context: RequestContext, isStranger: boolean): Generator<Place> {
     if (exemption === 'metrics') yield { entrance: this.metrics, by: 'metrics' };
     if (exemption !== undefined) return;
-    if (!isStranger && this.byCredential !== undefined) yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true };
-    if (isStranger && this.byNetwork !== undefined) yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address' };
+    if (!isStranger && this.byCredential !== undefined) yield { entrance: this.byCredential.of(key ?? context.user.name), by: 'user', isKept: true, isOwn: true };
+    if (isStranger && this.byNetwork !== undefined) yield { entrance: this.byNetwork.of(networkOf(context.clientAddress)), by: 'address', isOwn: true };
     // First for all, so that who is refused by their own share hears so.
     if (isStranger && this.strangers !== undefined) yield { entrance: this.strangers, by: 'strangers' };
     if (this.all !== undefined) yield { entrance: this.all, by: 'total' };
@@ -229,16 +230,6 @@ export class InFlightLimits implements PlacesOwner {
       if (isIn !== true && !(await isIn)) return each.by;
     }
     return undefined;
-  }
-
-  private async ofUser(next: Handler, context: RequestContext): Promise<void> {
-    const { name } = context.user;
-    if (!this.requests.add(name)) return this.refuse('user', context);
-    try {
-      await next(context);
-    } finally {
-      this.requests.remove(name);
-    }
   }
 
   /** Its places as a request are free again when its stream has begun. */

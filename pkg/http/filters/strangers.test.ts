@@ -2,11 +2,15 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newUnauthorized } from '#pkg/apimachinery/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { TrustedProxies } from '../client-address.ts';
 import { secretKey } from '../credential-key.ts';
+import { ByteBudget } from '../memory/byte-budget.ts';
 import { readBody } from '../read-body.ts';
 import type { Filter, RequestContext } from '../request-context.ts';
 import { sendJson } from '../respond.ts';
+import { sendStream } from '../send-stream.ts';
+import type { ContextMemory } from '../server-request-context.ts';
 import { gate, readAll, startTestServer, type TestServer } from '../start-test-server.ts';
 import { InFlightLimits, type MaxInFlight } from './in-flight-limits.ts';
 import type { RefusedBy } from './refusal.ts';
@@ -26,13 +30,15 @@ interface Started extends TestServer {
   refused: RefusedBy[];
   /** Credentials that were looked up. */
   lookups: string[];
+  /** Requests whose handler is done. */
+  readonly answers: number;
   /** Resolves when so many requests wait in the handler of `/held`. */
   readonly held: (count: number) => Promise<void>;
   readonly finish: () => void;
 }
 
 /** `Bearer good...` is right, so is the cookie `good`, and a signature of `key` that says `right`; anything else is 401, and nothing at all a stranger. */
-async function start(options: MaxInFlight): Promise<Started> {
+async function start(options: MaxInFlight, memory?: ContextMemory): Promise<Started> {
   const refused: RefusedBy[] = [];
   const lookups: string[] = [];
   const open = gate();
@@ -57,22 +63,47 @@ async function start(options: MaxInFlight): Promise<Started> {
     }
     await next(context);
   };
-  const handler = async (context: RequestContext): Promise<void> => {
+  const answer = async (context: RequestContext): Promise<void> => {
     if (context.info.path === '/held') {
       arrivals.count += 1;
       await open.opened;
     }
+    if (context.info.path === '/large') return sendJson(context, 200, Buffer.alloc(largeBytes));
+    if (context.info.path === '/stream') return sendStream(context, 200, pieces());
     await sendJson(context, 200, JSON.stringify({ size: context.request.method === 'POST' ? (await readBody(context)).length : 0 }));
+  };
+  let answers = 0;
+  const handler = async (context: RequestContext): Promise<void> => {
+    await answer(context);
+    answers += 1;
   };
   const server = await startTestServer(handler, {
     proxies: new TrustedProxies(['127.0.0.1']),
+    ...(memory === undefined ? {} : { memory }),
     filters: () => [withRequestId(), withStatus(), withTimeout({ timeoutMs: 20_000 }), limits.beforeAuthentication, withLookup, limits.afterAuthentication],
   });
   started.push(server);
   const held = async (count: number): Promise<void> => {
     while (arrivals.count < count) await new Promise(setImmediate);
   };
-  return { ...server, limits, refused, lookups, held, finish: () => open.open() };
+  return {
+    ...server,
+    limits,
+    refused,
+    lookups,
+    get answers() {
+      return answers;
+    },
+    held,
+    finish: () => open.open(),
+  };
+}
+
+/** More than the system takes from a server whose client does not read. */
+const largeBytes = 16 * 1024 * 1024;
+
+async function* pieces(): AsyncGenerator<Buffer> {
+  for (let i = 0; i < 64; i += 1) yield Buffer.alloc(largeBytes / 64);
 }
 
 const of = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
@@ -141,6 +172,60 @@ describe('a body on its way', () => {
     expect((await server.send({ path: '/x', headers: of('192.0.2.1') })).status).toBe(200);
     expect((await server.send({ ...post, headers: of('192.0.2.2') })).status).toBe(200);
     expect((await server.send({ ...post, headers: { ...of('192.0.2.1'), authorization: 'Bearer good' } })).status).toBe(200);
+  });
+});
+
+describe('an answer that nobody reads', () => {
+  const good = { authorization: 'Bearer good' };
+  const ask = (path: string, headers: Record<string, string>): string => `GET ${path} HTTP/1.1\r\nHost: h\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+
+  /** On one connection, whose client reads nothing until it is told to. */
+  async function askWithoutReading(server: Started, requests: string): Promise<Socket> {
+    const socket = await server.open();
+    socket.pause().on('error', () => undefined).write(requests);
+    return socket;
+  }
+
+  test.each([
+    { reason: 'of a user', mine: good, others: {}, by: 'user' },
+    { reason: 'of strangers of an address', mine: of('192.0.2.1'), others: of('192.0.2.2'), by: 'address' },
+  ])('$reason counts for them alone, with those behind it, until it is sent', async ({ mine, others, by }) => {
+    // Of one address 32 strangers at most.
+    const server = await start({ total: 200, perUser: 32, maxWaitMs: 0 });
+    expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
+    const sockets = [await askWithoutReading(server, ask('/large', mine) + ask('/x', mine).repeat(15)), await askWithoutReading(server, ask('/large', mine) + ask('/x', mine).repeat(15))];
+    await waitUntil(() => server.answers === 33 && server.limits.running === 0);
+    expect([(await server.send({ path: '/x', headers: mine })).status, server.refused]).toEqual([429, [by]]);
+    expect((await server.send({ path: '/x', headers: others })).status).toBe(200);
+    sockets[0]!.resume();
+    await waitUntil(async () => (await server.send({ path: '/x', headers: mine })).status === 200);
+    sockets[1]!.destroy();
+  });
+
+  test('and is counted by its bytes holds no place', async () => {
+    const budget = new ByteBudget({ total: 100 * 1024 * 1024, parsed: 1 });
+    const server = await start({ total: 4, perUser: 1, maxWaitMs: 0 }, { budget });
+    expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
+    const socket = await askWithoutReading(server, ask('/large', good));
+    await waitUntil(() => server.answers === 2 && server.limits.running === 0);
+    expect(budget.moved.used).toBe(largeBytes);
+    expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
+    socket.destroy();
+    await waitUntil(() => budget.moved.used === 0);
+  });
+
+  test('while it comes in pieces holds no place that others have, and goes on without when it is read', async () => {
+    const server = await start({ total: 1, perUser: 8, maxWaitMs: 5 });
+    expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
+    const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
+    await waitUntil(() => server.limits.running === 1);
+    await waitUntil(() => server.limits.running === 0);
+    const held = server.send({ path: '/held', headers: good });
+    await server.held(1);
+    expect((await readAll(socket.resume())).length).toBeGreaterThan(largeBytes);
+    server.finish();
+    expect((await held).status).toBe(200);
+    expect(server.limits.running).toBe(0);
   });
 });
 

@@ -31,6 +31,8 @@ export interface ParseOptions {
 
 /** What one request takes of the process's memory, from its body to its answer. Amounts are the most that it has at one time, not sums. */
 export interface RequestBytes {
+  /** So many it has now, of those that are counted. */
+  readonly held: number;
   /** Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what the signal aborted with. */
   admit(bytes: number): Promise<void>;
   /** Counts so many bytes in all, which are there already. */
@@ -59,6 +61,10 @@ export class CountedRequestBytes implements RequestBytes {
     const owner = ownerOf(context);
     this.#moved = { owner, bytes: 0 };
     this.#parsed = { owner, bytes: 0 };
+  }
+
+  get held(): number {
+    return this.#moved.bytes;
   }
 
   async admit(bytes: number): Promise<void> {
@@ -131,7 +137,7 @@ export class CountedRequestBytes implements RequestBytes {
 }
 
 /** Where there is no budget. */
-export const uncounted: RequestBytes = { admit: () => Promise.resolve(), note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
+export const uncounted: RequestBytes = { held: 0, admit: () => Promise.resolve(), note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
 
 function nothing(): void {}
 
