@@ -17,6 +17,8 @@ export interface ConnectionLimitsParts {
   proxies: TrustedProxies;
   /** Is nothing under way on it? Of a connection as it is after its handshake. */
   isIdle: (socket: Socket) => boolean;
+  /** Is nothing left to do on it but to send answers, which its client has not read for some time? */
+  isUnread: (socket: Socket) => boolean;
 }
 
 /** What a connection is allowed: everything, a probe alone, or nothing. */
@@ -26,7 +28,7 @@ export type Admission = 'full' | 'probe' | 'none';
 export const reservedConnections = 32;
 
 /**
- * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under way, the oldest of the address that has most:
+ * Counts connections against their limits. One beyond the limit takes the place of another on which nothing is under way, or else whose answers are not read, the oldest of the address that has most:
  * so whoever opens very many keeps nobody out. Where there is none, a few are taken in all the same, for one probe each: of those that have not yet
  * asked anything the oldest is closed when there are too many, so that holding them open keeps nobody out.
  */
@@ -124,7 +126,7 @@ export class ConnectionLimits {
     return count >= requestsPerConnection;
   }
 
-  /** Closes a connection on which nothing is under way for one that came later. */
+  /** Closes a connection on which nothing is worked for one that came later. */
   cutIdle(idle: Socket): void {
     this.madeRoom += 1;
     this.cut.add(idle);
@@ -140,8 +142,10 @@ export class ConnectionLimits {
   }
 
   private makeRoom(): void {
-    const idle = this.shares.oldestIdle((socket) => !this.beyond.has(socket) && this.parts.isIdle(this.carried.get(socket) ?? socket));
-    if (idle !== undefined) this.cutIdle(idle);
+    const { isIdle, isUnread } = this.parts;
+    const oldest = (fits: (socket: Socket) => boolean): Socket | undefined => this.shares.oldest((socket) => !this.beyond.has(socket) && fits(this.carried.get(socket) ?? socket));
+    const found = oldest(isIdle) ?? oldest(isUnread);
+    if (found !== undefined) this.cutIdle(found);
   }
 
   private remove(socket: Socket, network: string | undefined): void {

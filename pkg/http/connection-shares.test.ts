@@ -14,12 +14,21 @@ function fill(shares: ConnectionShares, counts: Record<string, number>): Map<Soc
   return names;
 }
 
+test('where who has most has none, the next gives one: of as many, of fewer, and also where very many of the first are busy', () => {
+  for (const counts of [{ a: 3, b: 3, c: 3 }, { a: 4, b: 3, c: 2 }, { a: 500, b: 400, c: 2 }]) {
+    const shares = new ConnectionShares();
+    const names = fill(shares, counts);
+    expect(names.get(shares.oldest((socket) => names.get(socket)!.startsWith('c'))!)).toBe('c0');
+    expect(names.get(shares.oldest((socket) => !names.get(socket)!.startsWith('a'))!)).toMatch(/^b/);
+  }
+});
+
 test('who has most gives the oldest that is idle, until another has more', () => {
   const shares = new ConnectionShares();
   const names = fill(shares, { a: 2, b: 4, c: 3 });
   const taken: string[] = [];
   for (let i = 0; i < 5; i += 1) {
-    const socket = shares.oldestIdle((each) => names.get(each) !== 'b0')!;
+    const socket = shares.oldest((each) => names.get(each) !== 'b0')!;
     taken.push(names.get(socket)!);
     shares.remove(names.get(socket)![0]!, socket);
   }
@@ -30,11 +39,11 @@ test('who has most gives the oldest that is idle, until another has more', () =>
 
 test('none where none is idle, or there is none at all; of very many that are busy the later ones are met in time', () => {
   const shares = new ConnectionShares();
-  expect(shares.oldestIdle(() => true)).toBeUndefined();
+  expect(shares.oldest(() => true)).toBeUndefined();
   const names = fill(shares, { a: 200 });
-  expect(shares.oldestIdle(() => false)).toBeUndefined();
-  const found = [1, 2, 3, 4].map(() => shares.oldestIdle((each) => names.get(each) === 'a150'));
+  expect(shares.oldest(() => false)).toBeUndefined();
+  const found = Array.from({ length: 8 }, () => shares.oldest((each) => names.get(each) === 'a150'));
   expect(found.filter((each) => each !== undefined).map((each) => names.get(each))).toContain('a150');
   for (const [socket] of names) shares.remove('a', socket);
-  expect([shares.countOf('a'), shares.oldestIdle(() => true)]).toEqual([0, undefined]);
+  expect([shares.countOf('a'), shares.oldest(() => true)]).toEqual([0, undefined]);
 });

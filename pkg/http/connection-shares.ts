@@ -1,15 +1,14 @@
 import type { Socket } from 'node:net';
 
-/** How many connections of a network are looked at for an idle one, at a time. */
+/** How many connections are looked at for one that fits, at a time. */
 const maxLooks = 64;
 
-/** Whose the open connections are, by network, and who has most of them; each step takes the same time, however many there are. */
+/** Whose the open connections are, by network, and who has most of them; to find one takes hardly longer where there are many. */
 export class ConnectionShares {
   /** Of each network the oldest first. */
   private readonly byNetwork = new Map<string, Set<Socket>>();
   /** Networks that have so many. */
   private readonly bySize = new Map<number, Set<string>>();
-  private largest = 0;
 
   countOf(network: string): number {
     return this.byNetwork.get(network)?.size ?? 0;
@@ -19,7 +18,6 @@ export class ConnectionShares {
     const sockets = this.byNetwork.get(network) ?? new Set();
     this.byNetwork.set(network, sockets.add(socket));
     this.move(network, sockets.size - 1, sockets.size);
-    this.largest = Math.max(this.largest, sockets.size);
   }
 
   remove(network: string, socket: Socket): void {
@@ -27,24 +25,31 @@ export class ConnectionShares {
     if (sockets?.delete(socket) !== true) return;
     if (sockets.size === 0) this.byNetwork.delete(network);
     this.move(network, sockets.size + 1, sockets.size);
-    if (!this.bySize.has(this.largest)) this.largest -= 1;
   }
 
-  /** The oldest connection of who has most that is idle; of very many that are not only some are looked at, others the next time. */
-  oldestIdle(isIdle: (socket: Socket) => boolean): Socket | undefined {
-    const [network] = this.bySize.get(this.largest) ?? [];
-    const sockets = network === undefined ? undefined : this.byNetwork.get(network);
-    if (sockets === undefined) return undefined;
-    let looks = 0;
-    for (const socket of sockets) {
-      if (isIdle(socket)) return socket;
-      looks += 1;
-      // To the end, so that the next look meets others.
-      sockets.delete(socket);
-      sockets.add(socket);
-      if (looks === Math.min(maxLooks, sockets.size)) return undefined;
+  /** Of who has most, then of who has next most: the oldest connection that fits. Of very many that do not only some are looked at, others the next time. */
+  oldest(fits: (socket: Socket) => boolean): Socket | undefined {
+    let looks = maxLooks;
+    for (const sockets of this.largestFirst()) {
+      // So that who has many of which none fits leaves some looks for the next.
+      let left = Math.min(sockets.size, Math.ceil(looks / 2));
+      looks -= left;
+      for (const socket of sockets) {
+        if (fits(socket)) return socket;
+        // To the end, so that the next look meets others.
+        sockets.delete(socket);
+        sockets.add(socket);
+        left -= 1;
+        if (left === 0) break;
+      }
+      if (looks === 0) return undefined;
     }
     return undefined;
+  }
+
+  private *largestFirst(): Generator<Set<Socket>> {
+    // Of N connections there are fewer sizes than the square root of 2 N.
+    for (const size of [...this.bySize.keys()].toSorted((a, b) => b - a)) for (const network of this.bySize.get(size)!) yield this.byNetwork.get(network)!;
   }
 
   private move(network: string, from: number, to: number): void {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { waitUntil } from '../testenv/faults/wait-until.ts';
 import { HttpServer, type HttpServerLimits } from './http-server.ts';
@@ -288,6 +288,36 @@ describe('connections beyond the limit', () => {
     expect(server.connections).toMatchObject({ refused: { total: 0, address: 0, idle: 1 } });
     expect([busy.destroyed, idle[1]!.destroyed, idle[2]!.destroyed]).toEqual([false, false, false]);
     for (const socket of [busy, ...idle]) socket.destroy();
+  });
+
+  test('take the place of one whose answers nobody reads, but not of one that is worked on', async () => {
+    const answered = gate();
+    const { open, raw, server } = await start(
+      async (context) => {
+        if (context.info.path !== '/large') return okButHeld(context);
+        await sendJson(context, 200, Buffer.alloc(16 * 1024 * 1024));
+        answered.open();
+      },
+      { connections: 2 },
+      isProbe,
+    );
+    const ask = (path: string): Promise<string> => raw(`GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
+    const busy = await held(open);
+    const unread = await open();
+    // With one more behind it than are served at a time.
+    unread.pause().on('error', () => undefined).write(`GET /large HTTP/1.1\r\nHost: h\r\n\r\n${`${get}\r\n`.repeat(16)}`);
+    await answered.opened;
+    expect(await ask('/x')).toMatch(/^HTTP\/1.1 429 /);
+    const now = performance.now.bind(performance);
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 5000);
+    try {
+      expect(await ask('/x')).toMatch(/^HTTP\/1.1 200 /);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(server.connections).toMatchObject({ refused: { total: 1, address: 0, idle: 1 } });
+    expect(busy.destroyed).toBe(false);
+    for (const socket of [busy, unread]) socket.destroy();
   });
 
   test('may ask for a probe, once, and hear of anything else that they are too many', async () => {

@@ -111,7 +111,7 @@ export class HttpServer {
     this.isProbe = isProbe;
     this.proxies = proxies;
     this.memory = memory;
-    this.admitted = new ConnectionLimits(this.limits, { proxies, isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false });
+    this.admitted = new ConnectionLimits(this.limits, { proxies, isIdle: (socket) => this.pipelines.get(socket)?.isIdle !== false, isUnread: (socket) => this.pipelines.get(socket)?.isUnread === true });
     setMaxListeners(0, this.drain.signal);
     this.options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
@@ -349,6 +349,7 @@ export class HttpServer {
       request.socket.destroy();
     }
     running = false;
+    pipeline.noteWorkDone(response);
     context.endParsing();
     if (!open) this.release(context);
   }

@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 
 /** Answers are held until all before them are sent, so one connection could otherwise pile up any number. */
 const maxUnderWay = 16;
+/** Whose client reads nothing of its answers for so long may lose its connection to another. Milliseconds. */
+const unreadMs = 5000;
 
 /**
  * The unanswered requests of one connection, in their order: at most 16 are served at a time, and while others wait nothing more is read.
@@ -14,6 +16,8 @@ export class Pipeline {
   private readonly responses = new Set<ServerResponse>();
   private readonly waiting: (() => void)[] = [];
   private underWay = 0;
+  /** Since when the newest answer waits to be sent. By `performance.now()`. */
+  private waitsSince = 0;
   private isEnding = false;
   private isAdvancing = false;
 
@@ -33,6 +37,23 @@ export class Pipeline {
 
   get isIdle(): boolean {
     return this.responses.size === 0;
+  }
+
+  /** Have all answers under way ended, and does the newest of them wait for its reader for 5 s? */
+  get isUnread(): boolean {
+    if (this.underWay === 0 || performance.now() - this.waitsSince < unreadMs) return false;
+    let looked = 0;
+    for (const { writableEnded } of this.responses) {
+      if (!writableEnded) return false;
+      looked += 1;
+      if (looked === this.underWay) break;
+    }
+    return true;
+  }
+
+  /** To be called when the work of a request is done. */
+  noteWorkDone({ writableLength }: ServerResponse): void {
+    if (writableLength > 0) this.waitsSince = performance.now();
   }
 
   /** Calls `serve` at once or in its turn; never, where the connection has ended before. */
