@@ -70,15 +70,15 @@ function flood({ rate, method, path, headers, body }: Flood, { port, addresses, 
   };
 }
 
-function hold({ count: wanted, first, drip, reads }: Hold, { port, addresses }: Order): () => void {
+function hold({ count: wanted, first, drip, reads, isHalfClosed }: Hold, { port, addresses }: Order): () => void {
   const count = counter();
   const sockets = new Set<Socket>();
   let opened = 0;
   const open = (): void => {
-    const socket = connect({ port, host: '127.0.0.1', localAddress: addresses[opened % addresses.length]! });
+    const socket = connect({ port, host: '127.0.0.1', localAddress: addresses[opened % addresses.length]!, allowHalfOpen: isHalfClosed === true });
     opened += 1;
     sockets.add(socket);
-    socket.on('connect', () => socket.write(first)).on('error', () => undefined);
+    socket.on('connect', () => (isHalfClosed === true ? socket.end(first) : socket.write(first))).on('error', () => undefined);
     socket.on('close', () => {
       sockets.delete(socket);
       count('closed');

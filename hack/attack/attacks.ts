@@ -29,6 +29,8 @@ export interface Hold extends AttackBase {
   drip: string;
   /** Are answers read? */
   reads: boolean;
+  /** Is the sending half of the connection closed after `first`? */
+  isHalfClosed?: boolean;
   /** On the port for https; only where attackers reach the server itself. */
   isTls?: boolean;
 }
@@ -43,7 +45,10 @@ const uuid = '00000000-1111-4222-8333-444444444444';
 const guess = 'username=nobody-*&password=guess-*';
 /** The beginning of a ClientHello of 512 bytes. */
 const halfHello = '\x16\x03\x01\x02\x00\x01\x00';
-const sample = 'GET /docs HTTP/1.1\r\nHost: svc\r\n\r\n'.repeat(16);
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: svc\r\n\r\n`;
+/** So large that the system takes a part of it alone from the server. */
+const large: Readonly<Record<keyof ServicePorts, string>> = { platform: get('/docs/swagger-ui-bundle.js'), access: get('/api/docs/swagger-ui-bundle.js/') };
+const unread = { count: 100, drip: '', reads: false };
 
 /** Each by itself; what they send is bounded, so that the machine is not what gives way. */
 export const attacks: readonly Attack[] = [
@@ -57,7 +62,10 @@ export const attacks: readonly Attack[] = [
   hold('connections without a byte', 'access', '', { count: 2500, drip: '' }),
   hold('TLS handshakes half done', 'platform', halfHello, { count: 2500, drip: '', isTls: true }),
   hold('connections without a byte', 'platform', '', { count: 2500, drip: '' }),
-  hold('readers that do not read', 'platform', sample, { count: 200, drip: '', reads: false }),
+  hold('readers that do not read', 'platform', large.platform.repeat(16), unread),
+  hold('readers that do not read', 'access', large.access.repeat(16), unread),
+  hold('readers that do not read, probes', 'platform', large.platform.repeat(6) + get('/readyz').repeat(10), unread),
+  hold('readers that do not read, half closed', 'platform', large.platform.repeat(16), { ...unread, isHalfClosed: true }),
   flood('wrong Bearer tokens', 'access', profile, { Authorization: 'Bearer *' }),
   flood('wrong private tokens', 'access', profile, { Authorization: 'Token *' }),
   flood('wrong signatures', 'access', profile, { Date: '', Authorization: `Signature keyId="${uuid}",algorithm="hmac-sha256",headers="(request-target) date",signature="*"` }),

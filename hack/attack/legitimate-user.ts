@@ -8,6 +8,8 @@ import type { ServicePorts } from './proxy.ts';
 /** Requests a second. */
 const rate = 20;
 const timeoutMs = 10_000;
+/** Of a user without a credential. */
+const otherAddress = '127.0.0.21';
 
 /** What a user asks, in turns. */
 interface Question {
@@ -18,6 +20,8 @@ interface Question {
   headers: () => OutgoingHttpHeaders;
   body?: string;
   isTls?: boolean;
+  /** From an address that no attacker has: strangers of one address share its places. */
+  isElsewhere?: boolean;
 }
 
 export interface Experience {
@@ -30,6 +34,7 @@ export interface Experience {
 /** Somebody with a credential of every form, who uses both services at an even pace, whatever others do. */
 export class LegitimateUser {
   readonly #agent: Agent;
+  readonly #elsewhere = new Agent({ keepAlive: true, localAddress: otherAddress });
   readonly #tlsAgent: TlsAgent;
   readonly #tlsPort: number | undefined;
   readonly #ports: ServicePorts;
@@ -76,6 +81,7 @@ export class LegitimateUser {
 
   close(): void {
     this.#agent.destroy();
+    this.#elsewhere.destroy();
     this.#tlsAgent.destroy();
   }
 
@@ -88,8 +94,8 @@ export class LegitimateUser {
     failures.set(failure, (failures.get(failure) ?? 0) + 1);
   }
 
-  #send({ service, method, path, headers, body, isTls }: Question): Promise<string> {
-    const to = isTls === true ? { port: this.#tlsPort, agent: this.#tlsAgent } : { port: this.#ports[service], agent: this.#agent };
+  #send({ service, method, path, headers, body, isTls, isElsewhere }: Question): Promise<string> {
+    const to = isTls === true ? { port: this.#tlsPort, agent: this.#tlsAgent } : { port: this.#ports[service], agent: isElsewhere === true ? this.#elsewhere : this.#agent };
     const newRequest = isTls === true ? httpsRequest : httpRequest;
     return new Promise((resolve) => {
       const send = (isRetried: boolean): void => {
@@ -131,7 +137,12 @@ function questionsOf({ token, credentials, session, accessKey, login, personalTo
     get('a private token', 'access', profile, () => ({ Authorization: privateToken })),
     { name: 'a personal token that posts', service: 'platform', method: 'POST', path: self, headers: () => ({ Authorization: `Bearer ${personalToken}`, 'Content-Type': 'application/json' }), body: review },
     get('a probe', 'platform', '/livez', () => ({})),
+    get('a probe of readiness', 'platform', '/readyz', () => ({})),
+    get('a probe of readiness', 'access', '/healthz', () => ({})),
+    { ...get('nobody who reads the documentation', 'platform', '/docs', () => ({})), isElsewhere: true },
+    { ...get('nobody who logs in', 'access', '/login/', () => ({})), isElsewhere: true },
     get('nobody who asks for the version', 'platform', '/version', () => ({})),
     get('nobody who asks for the version', 'access', '/version', () => ({})),
+    get('a wrong token that asks for the version', 'platform', '/version', () => ({ Authorization: 'Bearer none' })),
   ];
 }

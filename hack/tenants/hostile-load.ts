@@ -1,5 +1,6 @@
 /** The attack, in a process of its own: what it costs to send is not to slow down who measures. */
 import { Agent, request as newRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { serveJobs } from '../bench/worker.ts';
 import { collectionOf, documentOf } from './tenant-model.ts';
@@ -35,6 +36,8 @@ interface Attempt {
   contentType?: string;
   /** Reads so many bytes of the answer, then nothing for so long, then hangs up. */
   stalls?: { bytes: number; ms: number };
+  /** Asks so many times at once on a connection of its own, reads nothing for so long, then hangs up. */
+  unread?: { count: number; ms: number };
   /** For an answer without end. */
   maxMs?: number;
 }
@@ -73,8 +76,9 @@ class Attacker {
     return status;
   }
 
-  #send({ method = 'GET', path, body, contentType = 'application/json', stalls, maxMs }: Attempt): Promise<string> {
+  #send({ method = 'GET', path, body, contentType = 'application/json', stalls, unread, maxMs }: Attempt): Promise<string> {
     const { port, authorization, namespace } = this.#job;
+    if (unread !== undefined) return this.#leaveUnread(path, unread);
     const headers = { Authorization: authorization, ...(body === undefined ? {} : { 'Content-Type': contentType, 'Content-Length': body.length }) };
     return new Promise((resolve, reject) => {
       const sent = newRequest({ agent, host: '127.0.0.1', port, method, path: `${collectionOf(namespace)}${path}`, headers }, (response) => {
@@ -88,6 +92,17 @@ class Attacker {
       sent.on('error', reject);
       sent.end(body);
     });
+  }
+
+  async #leaveUnread(path: string, { count, ms }: { count: number; ms: number }): Promise<string> {
+    const { port, authorization, namespace } = this.#job;
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.on('error', () => undefined).pause();
+    socket.write(`GET ${collectionOf(namespace)}${path} HTTP/1.1\r\nHost: svc\r\nAuthorization: ${authorization}\r\n\r\n`.repeat(count));
+    await delay(ms);
+    const isCut = socket.destroyed;
+    socket.destroy();
+    return isCut ? 'end' : 'unread';
   }
 }
 
@@ -116,6 +131,8 @@ async function attack(job: AttackJob): Promise<AttackTally> {
   const megabyte = 'y'.repeat(1_000_000);
   for (let i = 0; i < listed; i += 1) await attacker.attempt({ kind: 'prepare', method: 'POST', path: '', body: json(documentOf(`listed-${i}`, { text: megabyte })) });
   await attacker.attempt({ kind: 'prepare', method: 'POST', path: '', body: json(documentOf('patched', { text: 'z'.repeat(largeBytes - 200) })) });
+  // Together with its metadata just below what counts as memory.
+  await attacker.attempt({ kind: 'prepare', method: 'POST', path: '', body: json(documentOf('small', { text: 's'.repeat(64_000) })) });
   const bodies = [large, wide, large, words, dense];
   const label = Buffer.from('{"metadata":{"labels":{"patched":"yes"}}}');
   const spec = (i: number): Buffer => json({ spec: { title: `${i}` } });
@@ -137,6 +154,7 @@ async function attack(job: AttackJob): Promise<AttackTally> {
     ...attacker.repeat(30, () => ({ kind: 'get, not read', path: '/patched', stalls: { bytes: 10_000, ms: 10_000 } })),
     ...attacker.repeat(10, () => ({ kind: 'list, not read', path: '?limit=1000', stalls: { bytes: 10_000, ms: 10_000 } })),
     ...attacker.repeat(10, () => ({ kind: 'list, YAML', path: '?limit=1000', maxMs: 8000 })),
+    ...attacker.repeat(200, () => ({ kind: 'small get, not read', path: '/small', unread: { count: 16, ms: 10_000 } })),
   ]);
   return attacker.tally;
 }
