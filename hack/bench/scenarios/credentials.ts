@@ -20,7 +20,7 @@ const loginConnections = 4;
 const accessPath = '/api/v1/rbac/roles/';
 const platformPath = '/api';
 /** Needs no credential, but looks at one that is sent. */
-const openPath = '/version';
+const openPath = '/docs';
 const express = 'bare express, from memory';
 const unlimited = ['--svc.access.throttle.user=1000000000', '--svc.access.throttle.anonymous=1000000000', '--svc.security.basic-auth.disabled=false'];
 

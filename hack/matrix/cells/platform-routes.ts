@@ -191,8 +191,8 @@ function pathRoutes(): PlatformRoute[] {
   const get = (path: string, asks: Attributes | 'open' | 'probe' = { verb: 'get', path }, status = 200): PlatformRoute => ({ method: 'GET', target: path, asks, status: [status] });
   const documents = ['console', 'uc', 'extension', 'aggregated'].map((name) => `/docs/openapi/${name}.json`);
   return [
-    ...['/livez', '/readyz', '/healthz'].map((path) => get(path, 'probe')),
-    ...['/version', '/docs', '/docs/openapi/public.json'].map((path) => get(path, 'open')),
+    ...['/livez', '/readyz', '/healthz', '/version'].map((path) => get(path, 'probe')),
+    ...['/docs', '/docs/openapi/public.json'].map((path) => get(path, 'open')),
     ...['/api', '/api/v1', '/apis', `/apis/${modelGroup}`, `/apis/${modelGroup}/v1`, '/openapi/v3', ...documents, '/metrics'].map((path) => get(path)),
     get('/matrix/nothing', undefined, 404),
   ];
