@@ -221,6 +221,22 @@ describe('pipelined requests', () => {
     expect(served).toBe(42);
   });
 
+  test('end with their connection where more than 256 wait, which no budget of memory counts', async () => {
+    const served = async (count: number): Promise<number> => {
+      const { begun, finish, handler } = heldFirst();
+      const { open } = await start(handler);
+      const socket = await open();
+      socket.on('error', () => {});
+      const answers = readAll(socket);
+      socket.write(`${post}Content-Length: 0\r\n\r\n${`${get}\r\n`.repeat(count - 2)}${get}Connection: close\r\n\r\n`);
+      await begun.opened;
+      finish.open();
+      return (await answers).match(/HTTP\/1\.1 20\d/g)?.length ?? 0;
+    };
+    expect(await served(16 + 256)).toBe(272);
+    expect(await served(16 + 257)).toBe(0);
+  });
+
   test('are all told when the connection is cut, and those that wait are not begun', async () => {
     const contexts: RequestContext[] = [];
     const { open, server } = await start(async (context) => {

@@ -3,12 +3,14 @@ import type { Socket } from 'node:net';
 
 /** Answers are held until all before them are sent, so one connection could otherwise pile up any number. */
 const maxUnderWay = 16;
+/** Of requests that are read and not begun: each takes a few kB that no budget counts. */
+const maxWaiting = 256;
 /** Whose client reads nothing of its answers for so long may lose its connection to another. Milliseconds. */
 const unreadMs = 5000;
 
 /**
  * The unanswered requests of one connection, in their order: at most 16 are served at a time, and while others wait nothing more is read.
- * What was read at once (64 KiB) Node parses to its end, so as many as it holds may wait.
+ * What was read at once (64 KiB) Node parses to its end, so some wait; a connection on which more than 256 wait is closed.
  */
 export class Pipeline {
   private readonly socket: Socket;
@@ -64,9 +66,11 @@ export class Pipeline {
     if (this.underWay < maxUnderWay && this.waiting.length === 0) {
       this.underWay += 1;
       serve();
-    } else {
+    } else if (this.waiting.length < maxWaiting) {
       this.waiting.push(serve);
       this.holdBack();
+    } else {
+      this.socket.destroy();
     }
   }
 
