@@ -77,6 +77,9 @@ describe('requests that are larger together than the budget', () => {
       await run('list', many(() => call('GET', posts), 3), 200);
       await run('page', many(() => call('GET', `${posts}?size=100`), 3), 200);
       await run('chunk', many(() => call('GET', `${posts}?limit=100`), 3), 200);
+      const first = await call('GET', `${posts}?limit=1`);
+      await Promise.all(Array.from({ length: 6 }, (_, i) => call('PUT', `${posts}/large-${i}`, { body: post(`large-${i}`, { text: `${'x'.repeat(large)}y` }) })));
+      await run('continued chunk', many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3), 200);
       await run('delete', many((i) => call('DELETE', `${posts}/large-${i}`), 3), 200);
       await run('delete all', many(() => call('DELETE', posts), 1), 200);
     });

@@ -8,7 +8,7 @@ import { margin, type MatchBounds } from './match-bounds.ts';
 import type { ObjectCounter } from './object-counter.ts';
 import { keyColumns, placedOld, placedRow, positionKeys, readsComputed, type ChangedRow, type Place, type Placed, type PlacedRow } from './placed.ts';
 import { keysetBranches, orderBy, Parameters, sqlValue } from './query-compiler.ts';
-import { PageRoom } from './page-room.ts';
+import { PageRoom, unasked } from './page-room.ts';
 import { soon } from './soon.ts';
 import type { Table } from './table.ts';
 
@@ -57,9 +57,11 @@ export class ChunkReader {
   readonly #pool: Pool;
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
+  readonly #large: LargeReads;
   readonly #room: PageRoom;
 
   constructor({ pool, counter, bounds, large }: { pool: Pool; counter: ObjectCounter; bounds: MatchBounds; large: LargeReads }) {
+    this.#large = large;
     this.#room = new PageRoom(chunkBytes, large);
     this.#pool = pool;
     this.#counter = counter;
@@ -73,8 +75,9 @@ export class ChunkReader {
     let part: Part = { items, upTo: isAll ? undefined : items.at(-1) };
     const snapshot = after === undefined || after.revision === 0 ? revision : after.revision;
     if (after !== undefined && snapshot < revision) {
-      const changed = await this.#changedSince(table, query, { from: snapshot, to: revision, upTo: part.upTo });
+      const changed = await this.#changedSince(table, query, { from: snapshot, to: revision, part });
       part = merge(part, changed, query);
+      query.room?.settle(sizeOf(part.items));
     }
     return this.#chunk(table, query, snapshot, part);
   }
@@ -147,8 +150,8 @@ export class ChunkReader {
   }
 
   /** Objects that changed between the snapshot and the reading of the rows, as they were in the snapshot, that lie in the chunk's range. */
-  async #changedSince(table: Table, query: ChunkQuery, { from, to, upTo }: { from: number; to: number; upTo: Place | undefined }): Promise<Part> {
-    const { after, sort, namespace } = query;
+  async #changedSince(table: Table, query: ChunkQuery, { from, to, part: { items, upTo } }: { from: number; to: number; part: Part }): Promise<Part> {
+    const { after, sort, namespace, room } = query;
     const parameters = new Parameters();
     const conditions = [`model = ${parameters.bind(table.id, 'int')}`, `rev > ${parameters.bind(from, 'bigint')}`, `rev <= ${parameters.bind(to, 'bigint')}`];
     const bound = (operator: string, key: ObjectKey): string => `(namespace, name) ${operator} (${parameters.bind(key.namespace, 'text')}, ${parameters.bind(key.name, 'text')})`;
@@ -156,14 +159,23 @@ export class ChunkReader {
     if (sort.length === 0 && after !== undefined) conditions.push(bound('>', after));
     if (sort.length === 0 && upTo !== undefined) conditions.push(bound('<=', upTo));
     const first = `SELECT DISTINCT ON (namespace, name) namespace, name, prev, old, old_fingerprint${readsComputed(query) ? ', old_keys' : ''} FROM platform.change_log WHERE ${conditions.join(' AND ')} ORDER BY namespace, name, rev`;
-    const sized =
-      `SELECT *, count(*) OVER () AS changed, sum(octet_length(old)) OVER (ORDER BY namespace, name) - octet_length(old) AS before ` +
-      `FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
-    const { rows } = await this.#pool.query<ChangedHeader>(
-      `SELECT meta.compacted, changed.* FROM platform.meta LEFT JOIN LATERAL (SELECT * FROM (${sized}) sized WHERE before < ${changedBytes}) changed ON true ORDER BY namespace, name`,
-      parameters.values,
-    );
-    const isCut = Number(rows[0]!.changed) > rows.length || rows.length > maxChanged;
+    const read = async ({ bytes, oneMore }: PageBound): Promise<ChangedHeader[]> => {
+      const upto = `sum(octet_length(old)) OVER (ORDER BY namespace, name)${oneMore ? ' - octet_length(old)' : ''} AS upto`;
+      const sized = `SELECT *, ${upto} FROM (SELECT * FROM (${first}) first WHERE prev IS NOT NULL LIMIT ${maxChanged + 1}) bounded`;
+      const { rows } = await this.#pool.query<ChangedHeader>(
+        `WITH sized AS (${sized}) SELECT meta.compacted, (SELECT count(*) FROM sized) AS changed, found.* FROM platform.meta LEFT JOIN (SELECT * FROM sized WHERE upto < ${bytes}) found ON true ORDER BY namespace, name`,
+        parameters.values,
+      );
+      return rows;
+    };
+    const size = sizeOf(items);
+    let rows = await read(unasked);
+    if (isChangedCut(rows)) {
+      await room?.admit(size + changedBytes);
+      rows = await this.#large.run(() => read({ bytes: changedBytes, oneMore: true }));
+    }
+    room?.settle(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
+    const isCut = isChangedCut(rows) || rows.length > maxChanged;
     // Cut in the order of keys: in another order the rest of it may lie anywhere.
     if (from < Number(rows[0]!.compacted) || (isCut && sort.length > 0)) throw new StorageError('Compacted', 'the continue token is too old');
     const last = rows.at(-1)!;
@@ -174,6 +186,15 @@ export class ChunkReader {
 /** Are not all objects of the chunk among the rows? */
 function isChunkCut(rows: readonly ChunkRow[], { limit }: ChunkQuery): boolean {
   return rows.filter((row) => row.rev !== null).length < Math.min(Number(rows[0]!.found), limit);
+}
+
+/** Are not all objects that changed among the rows? */
+function isChangedCut(rows: readonly ChangedHeader[]): boolean {
+  return rows.filter(({ prev }) => prev !== null).length < Number(rows[0]!.changed);
+}
+
+function sizeOf(items: readonly Placed[]): number {
+  return items.reduce((sum, { object }) => sum + object.body.length, 0);
 }
 
 /** One range of the order's index after the other, each only as far as those before did not find enough. */

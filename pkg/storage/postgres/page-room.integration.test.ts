@@ -51,3 +51,19 @@ test.each<[string, List]>([
   expect(await list('small')).toEqual({ found: 3, asked: [] });
   expect(await list('large')).toEqual({ found: 3, asked: [expect.any(Number)] });
 });
+
+test('a continued chunk asks room for what changed since its snapshot, and counts what it answers of it', async () => {
+  const namespace = 'changed';
+  const written = await Promise.all(Array.from({ length: 4 }, (_, i) => store.write(createOf(model, sampleObject(`o-${i}`, { namespace, spec: { text: largeText } })))));
+  const { next: after } = await store.chunk(resourceOf(model), { ...query, namespace, limit: 1 });
+  const resource = resourceOf(model);
+  await Promise.all(written.map((from, i) => store.write({ type: 'update', resource, object: sampleObject(`o-${i}`, { namespace, spec: { text: 'x' } }), fingerprint: 'f1', from })));
+  const asked: number[] = [];
+  const settled: number[] = [];
+  const room = { admit: async (bytes: number) => void asked.push(bytes), settle: (bytes: number) => void settled.push(bytes) };
+  const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, room });
+  expect(items.map(({ body }) => body.length > largeText.length)).toEqual([true, true, true]);
+  // Once for the rows, by the size of those before, and once for what they were.
+  expect(asked).toEqual([expect.any(Number), expect.any(Number)]);
+  expect(settled.at(-1)).toBe(items.reduce((sum, { body }) => sum + body.length, 0));
+});

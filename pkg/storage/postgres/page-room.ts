@@ -4,7 +4,7 @@ import type { PageBound } from './list-query.ts';
 import type { Table } from './table.ts';
 
 /** Read without asking whether there is room. */
-const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
+export const unasked: PageBound = { bytes: 512 * 1024, oneMore: false };
 
 /** Sizes remembered: of the places that were read last. */
 const maxSizes = 4096;
