@@ -8,7 +8,7 @@ export { isAddressRange, TrustedProxies } from './client-address.ts';
 export * from './content-type.ts';
 export { authorizationKey, secretKey, type CredentialKey, type CredentialReader } from './credential-key.ts';
 export * from './endpoint-group.ts';
-export { ByteBudget, type ByteBudgetOptions } from './memory/byte-budget.ts';
+export { ByteBudget, uncountedBytes, type ByteBudgetOptions } from './memory/byte-budget.ts';
 export type { BytesObserver, BytesRefusedBy, RequestBytes } from './memory/request-bytes.ts';
 export { isNotModified, parseEntityTags } from './entity-tags.ts';
 export * from './express-handler.ts';

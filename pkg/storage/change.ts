@@ -1,4 +1,5 @@
 import type { GroupResource, ObjectKey } from '#pkg/apimachinery/index';
+import type { ReadRoom } from './read-room.ts';
 
 /** One committed write, as every replica sees it, in the order of revisions. */
 export interface Change extends ObjectKey {
@@ -44,8 +45,11 @@ export interface ChangeFeed {
   catchUp(): Promise<number>;
   /** Resolves when `cursor` is at least `revision`; false if that takes longer than `timeoutMs`. */
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
-  /** Changes of one model after a revision, at most up to `cursor` and about 4 MB at a time; `upTo` is how far the answer reaches. StorageError Compacted. */
-  read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }>;
+  /**
+   * Changes of one model after a revision, at most up to `cursor` and about 4 MB at a time; `upTo` is how far the answer reaches. `room` is asked before more than 64 KiB
+   * are read, by default there is always room; whoever reads settles with it. StorageError Compacted.
+   */
+  read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }>;
   /** A model's present incarnation, asked of the database; undefined if there is none. */
   incarnationOf(resource: GroupResource): Promise<Incarnation | undefined>;
 }

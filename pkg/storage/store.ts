@@ -1,5 +1,6 @@
 import type { ApiObject, Fence, GroupResource, Model, ObjectKey, Selector, Sort } from '#pkg/apimachinery/index';
 import type { ChangeFeed } from './change.ts';
+import type { ReadRoom } from './read-room.ts';
 
 /** An object as it is kept. */
 export interface StoredObject extends ObjectKey {
@@ -40,14 +41,6 @@ export interface WriteOptions {
   requestId?: string;
   /** Checked before the write is queued; from then on it has an outcome, whoever still waits for it. */
   signal?: AbortSignal;
-}
-
-/** The part of the process's memory that a read may take, for whoever asks. Bytes of bodies as they are stored; the most at a time, not a sum. */
-export interface ReadRoom {
-  /** Resolves when there is room; what it rejects with is thrown by the read. */
-  admit(bytes: number): Promise<void>;
-  /** Says what is there now. */
-  settle(bytes: number): void;
 }
 
 /** Names one request of one user, so that its repetition has the first one's outcome. */

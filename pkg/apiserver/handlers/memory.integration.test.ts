@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ByteBudget } from '#pkg/http/index';
+import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { post, posts, startReplica, startTestApi, type Answer, type TestApi, type TestReplica } from './start-test-api.ts';
 
 const megabyte = 1024 * 1024;
@@ -68,6 +69,7 @@ describe('requests that are larger together than the budget', () => {
         // One request at a time, that holds something already, may have more than there is.
         expect({ kind, isCounted: most.moved > 0, isWithin: most.moved <= 44 * megabyte && most.parsed <= 96 * megabyte }).toEqual({ kind, isCounted: true, isWithin: true });
       };
+      const start = (await call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
       await run('dry run', many((i) => call('POST', `${posts}?dryRun=All`, { body: largePost(`dry-${i}`) }), 12), 201);
       await run('create', many((i) => call('POST', posts, { body: largePost(`large-${i}`) })), 201);
       await run('get', many((i) => call('GET', `${posts}/large-${i}`)), 200);
@@ -80,6 +82,7 @@ describe('requests that are larger together than the budget', () => {
       const first = await call('GET', `${posts}?limit=1`);
       await Promise.all(Array.from({ length: 6 }, (_, i) => call('PUT', `${posts}/large-${i}`, { body: post(`large-${i}`, { text: `${'x'.repeat(large)}y` }) })));
       await run('continued chunk', many(() => call('GET', `${posts}?limit=100&continue=${first.body.metadata.continue}`), 3), 200);
+      await run('watch from an old revision', many(() => call('GET', `${posts}?watch=true&resourceVersion=${start}&timeoutSeconds=1`), 4), 200);
       await run('delete', many((i) => call('DELETE', `${posts}/large-${i}`), 3), 200);
       await run('delete all', many(() => call('DELETE', posts), 1), 200);
     });
@@ -120,6 +123,62 @@ describe('requests that are larger together than the budget', () => {
       expect((await call('GET', `${posts}/kept`)).body.metadata.labels).toBeUndefined();
     });
     expect((await api.call('DELETE', `${posts}/kept`)).status).toBe(200);
+  });
+});
+
+describe('a watch', () => {
+  const body = (name: string, letter: string): object => post(name, { text: letter.repeat(2_500_000) });
+
+  /** A client of the tester's that reads nothing. */
+  async function openUnread({ url }: Served, path: string): Promise<Socket> {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.pause().write(`GET ${path} HTTP/1.1\r\nHost: h\r\n\r\n`);
+    return socket;
+  }
+
+  test('counts the history that its client does not read, and is 429 where there is no room for it', async () => {
+    const names = ['old-0', 'old-1', 'old-2', 'old-3'];
+    const before = (await api.call('GET', `${posts}?limit=1`)).body.metadata.resourceVersion as string;
+    for (const [method, letter] of [['POST', 'a'], ['PUT', 'b']] as const) {
+      for (const name of names) expect((await api.call(method, method === 'POST' ? posts : `${posts}/${name}`, { body: body(name, letter) })).status).toBe(method === 'POST' ? 201 : 200);
+    }
+    const watch = `${posts}?watch=true&resourceVersion=${before}&timeoutSeconds=10`;
+    const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte, maxWaitMs: 0 });
+    await withBudget(budget, async (served) => {
+      const unread: Socket[] = [];
+      // Each holds two objects, twice.
+      while (unread.length < 3) {
+        unread.push(await openUnread(served, watch));
+        await waitUntil(() => budget.moved.used >= unread.length * 10_000_000);
+      }
+      expect((await served.call('GET', watch)).body).toMatchObject({ code: 429, message: expect.stringContaining('of one user') });
+      const lines = async (user: string): Promise<string[]> => {
+        const { text } = await served.call('GET', watch, { headers: { 'x-user': user } });
+        return Array.from(text.matchAll(/"type":"([A-Z]+)".*?"name":"([^"]+)"/g), ([, type, name]) => `${type} ${name}`);
+      };
+      const all = ['ADDED', 'MODIFIED'].flatMap((type) => names.map((name) => `${type} ${name}`));
+      expect(await lines('modest')).toEqual(all);
+      for (const socket of unread) socket.destroy();
+      await waitUntil(() => budget.moved.used === 0);
+      expect(await lines('tester')).toEqual(all);
+    });
+    await Promise.all(names.map((name) => api.call('DELETE', `${posts}/${name}`)));
+  });
+
+  test('counts what its client does not read of what happens now', async () => {
+    expect((await api.call('POST', posts, { body: body('now', '0') })).status).toBe(201);
+    const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte });
+    await withBudget(budget, async (served) => {
+      const { metadata } = (await served.call('GET', `${posts}?limit=1`)).body;
+      const socket = await openUnread(served, `${posts}?watch=true&resourceVersion=${metadata.resourceVersion}`);
+      // More than the system takes over from the server.
+      for (let i = 1; budget.moved.used < 2_500_000 && i < 10; i += 1) expect((await api.call('PUT', `${posts}/now`, { body: body('now', `${i}`) })).status).toBe(200);
+      expect(budget.moved.used).toBeGreaterThan(2_500_000);
+      socket.destroy();
+      await waitUntil(() => budget.moved.used === 0);
+    });
+    await api.call('DELETE', `${posts}/now`);
   });
 });
 

@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { pino } from 'pino';
 import { newExpired } from '#pkg/apimachinery/index';
-import type { RequestContext } from '#pkg/http/index';
+import type { RequestBytes, RequestContext } from '#pkg/http/index';
 import type { SharedRepresentation } from '../registry/served-resource.ts';
 import { WatchConnection, type WatchConnectionInput } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
@@ -46,10 +46,22 @@ function object(name: string): SharedRepresentation {
 let draining: AbortController;
 let gone: AbortController;
 let told: string[];
+/** What the request holds of the budget, and the most that it may. */
+let held: number;
+let room: number;
+const bytes: Pick<RequestBytes, 'admitNow' | 'note' | 'lower'> = {
+  admitNow: (wanted) => {
+    if (wanted > room) return false;
+    held = Math.max(held, wanted);
+    return true;
+  },
+  note: (there) => void (held = Math.max(held, there)),
+  lower: (most) => void (held = Math.min(held, most)),
+};
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-  [draining, gone, told] = [new AbortController(), new AbortController(), []];
+  [draining, gone, told, held, room] = [new AbortController(), new AbortController(), [], 0, Infinity];
 });
 afterEach(() => void jest.useRealTimers());
 
@@ -60,7 +72,7 @@ async function open(input: Omit<Partial<WatchConnectionInput>, 'options'> & { op
     createServer((incoming, outgoing) => resolve({ request: incoming, response: outgoing })).emit('connection', socket);
     socket.push('GET / HTTP/1.1\r\nHost: h\r\n\r\n');
   });
-  const context = { request, response, warnings: [], user: { name: 'ada', uid: '', groups: [] }, info: { path: '/' }, log: pino({ level: 'silent' }), draining: draining.signal, signal: gone.signal };
+  const context = { request, response, warnings: [], user: { name: 'ada', uid: '', groups: [] }, info: { path: '/' }, log: pino({ level: 'silent' }), draining: draining.signal, signal: gone.signal, bytes };
   const connection = new WatchConnection({
     context: context as unknown as RequestContext,
     kind: { group: 'blog.example.com', version: 'v1', kind: 'Post' },
@@ -102,6 +114,42 @@ test('a client that leaves more unread than bufferLimit is disconnected, but one
   expect(connection.over).toBe(true);
   expect(await socket.readAll()).toEqual([added(large), added(large)]);
   expect(told.at(-1)).toBe('slow');
+});
+
+const following = { cursor: 7, stop: () => undefined };
+const hundredKilobytes = 'x'.repeat(100_000);
+
+test('large events that are not read count until they are, and a client for whose there is no room is disconnected', async () => {
+  const { socket, connection } = await open();
+  connection.follow(following);
+  connection.event('ADDED', object('small'));
+  expect(held).toBe(0);
+  connection.event('ADDED', object(hundredKilobytes));
+  expect(held).toBeGreaterThan(100_000);
+  connection.event('ADDED', object(hundredKilobytes));
+  expect(held).toBeGreaterThan(200_000);
+  expect(await socket.readAll()).toEqual([added('small'), added(hundredKilobytes), added(hundredKilobytes)]);
+  expect([connection.over, held]).toEqual([false, 0]);
+  room = 150_000;
+  connection.event('ADDED', object(hundredKilobytes));
+  connection.event('ADDED', object(hundredKilobytes));
+  expect(connection.over).toBe(true);
+  expect(await socket.readAll()).toHaveLength(4);
+  expect(told.at(-1)).toBe('slow');
+});
+
+test('while history is told its own room is held, and then as much as is unread of it', async () => {
+  const { socket, connection } = await open();
+  held = 1_000_000;
+  connection.event('ADDED', object('small'));
+  await socket.readAll();
+  connection.event('ADDED', object(hundredKilobytes));
+  expect(held).toBe(1_000_000);
+  connection.follow(following);
+  expect(held).toBeGreaterThan(100_000);
+  expect(held).toBeLessThan(110_000);
+  await socket.readAll();
+  expect(held).toBe(0);
 });
 
 test('a silent stream has a heartbeat, one with events has none', async () => {

@@ -1,5 +1,5 @@
 import { formatApiVersion, initialEventsEndAnnotation, type GroupVersionKind, type StatusError } from '#pkg/apimachinery/index';
-import { beginAnswer, type RequestContext } from '#pkg/http/index';
+import { beginAnswer, uncountedBytes, type RequestContext } from '#pkg/http/index';
 import type { WatchObserver } from '../informer-bus/watch-observer.ts';
 import type { Representation, SharedRepresentation, WatchSink, WatchStream } from '../registry/served-resource.ts';
 import type { WatchFormat } from './watch-format.ts';
@@ -19,7 +19,8 @@ export interface WatchConnectionInput {
  * One watcher's end of a watch: writes events as they come, keeps the stream alive, and ends it in time.
  *
  * Whatever ends it, `ended` resolves once. A client that does not keep up is not waited for: it is told no more, may still read what was
- * written, so that it resumes further on than it began, and loses its connection after `closeGraceMs`.
+ * written, so that it resumes further on than it began, and loses its connection after `closeGraceMs`. So it is with one whose unread events, where they are large,
+ * find no room in the budget of bytes.
  */
 export class WatchConnection implements WatchSink {
   readonly ended: Promise<void>;
@@ -30,6 +31,8 @@ export class WatchConnection implements WatchSink {
   private isSilent = true;
   private isSlow = false;
   private isDisposed = false;
+  /** Does the budget know of what is unread? */
+  private isCounted = false;
   private stalledSince: number | undefined;
   private stream: WatchStream | undefined;
   private resume: (() => void) | undefined;
@@ -75,10 +78,11 @@ export class WatchConnection implements WatchSink {
     }
   }
 
-  /** From here on bookmarks tell how far `stream` is. */
+  /** From here on bookmarks tell how far `stream` is, and what the client has not read counts instead of the history that was told. */
   follow(stream: WatchStream): void {
     this.stream = stream;
-    const { bookmarks, format, options } = this.input;
+    const { bookmarks, context, format, options } = this.input;
+    this.count(context.response.writableLength);
     if ((bookmarks || format.isEventStream) && !this.isOver) this.timers.push(setInterval(() => this.bookmark(stream.cursor), options.bookmarkMs));
   }
 
@@ -141,9 +145,31 @@ export class WatchConnection implements WatchSink {
     this.begin();
     const { response } = this.input.context;
     this.isSilent = false;
+    const before = response.writableLength;
     // Asked before the write, so that one event larger than the limit still gets through.
-    if (response.writableLength > this.input.options.bufferLimit) this.cutOff();
-    else response.write(bytes);
+    if (before > this.input.options.bufferLimit) this.cutOff();
+    else if (before + bytes.length <= uncountedBytes || this.stream === undefined) response.write(bytes);
+    else this.writeCounted(bytes, before + bytes.length);
+  }
+
+  /** What the system takes over at once is not unread. */
+  private writeCounted(bytes: Buffer, unread: number): void {
+    const { context } = this.input;
+    context.bytes.lower(unread);
+    if (!context.bytes.admitNow(unread)) {
+      this.cutOff();
+      return;
+    }
+    context.response.write(bytes);
+    context.response.socket?.uncork();
+    this.count(context.response.writableLength);
+  }
+
+  private count(unread: number): void {
+    const { bytes } = this.input.context;
+    this.isCounted = unread > uncountedBytes;
+    if (this.isCounted) bytes.note(unread);
+    bytes.lower(this.isCounted ? unread : 0);
   }
 
   /** The client did not keep up. */
@@ -189,6 +215,7 @@ export class WatchConnection implements WatchSink {
 
   private readonly onDrain = (): void => {
     this.stalledSince = undefined;
+    if (this.isCounted) this.count(0);
     this.resume?.();
   };
 }

@@ -2,7 +2,7 @@ import { isStatusError } from '#pkg/apimachinery/index';
 import type { ListRequest } from '../registry/served-resource.ts';
 import { parseSelector } from './list-options.ts';
 import { checkRevision, currentRevision } from './resource-version.ts';
-import { readRoom } from './read-room.ts';
+import { copiesOfReplay, readRoom } from './read-room.ts';
 import { kindOf, type ResourceRequest } from './resource-request.ts';
 import { WatchConnection } from './watch-connection.ts';
 import { watchFormat } from './watch-format.ts';
@@ -47,7 +47,7 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
   const { query, connection } = watchRun;
   const after = await begin(request, watchRun);
   if (connection.over) return;
-  const stream = await storage.watch({ ...query, after, sink: connection });
+  const stream = await storage.watch({ ...query, after, sink: connection, room: readRoom(request.context, copiesOfReplay) });
   try {
     connection.begin();
     connection.follow(stream);

@@ -61,6 +61,7 @@ export class ChangeRing {
   }
 }
 
-function sizeOf({ body, keys, old }: Change): number {
+/** Characters of bodies and computed keys, both old and new. */
+export function sizeOf({ body, keys, old }: Change): number {
   return body.length + (keys?.length ?? 0) + (old === undefined ? 0 : old.body.length + (old.keys?.length ?? 0));
 }

@@ -81,7 +81,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('history goes a piece at a 
   for (let pieces = 1; pieces <= 3; pieces += 1) {
     await waitUntil(() => taken.length === pieces || request.heard.length > pieces);
     expect(request.heard).toEqual([1, 2, 3].slice(0, pieces).map((revision) => `ADDED ${revision}`));
-    if (pieces === 2) feed.tell(created(4));
+    if (pieces === 2) feed.tell(large(4));
     isSlow = pieces < 3;
     taken.at(-1)!();
   }
@@ -101,6 +101,49 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('a change larger than a pie
   const request = { ...requestOf(0), selector: everything };
   await bus.watch(request);
   expect(request.heard).toEqual(['ADDED 1', 'ADDED 2', 'ADDED 3']);
+  bus.stop();
+});
+
+test('history asks for room before it is told, where it is large, and what comes meanwhile is told after it', async () => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet });
+  const large = (revision: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(100_000) }) });
+  const granted: (() => void)[] = [];
+  const room = { admit: (bytes: number) => new Promise<void>((resolve) => granted.push(() => resolve(expect(bytes).toBeGreaterThan(100_000)))), settle: () => undefined };
+  feed.tell(created(1));
+  const small = { ...requestOf(0), selector: everything, room };
+  await bus.watch(small);
+  expect([small.heard, granted]).toEqual([['ADDED 1'], []]);
+  feed.tell(large(2));
+  const request = { ...requestOf(0), selector: everything, room };
+  const watching = bus.watch(request);
+  await waitUntil(() => granted.length === 1);
+  feed.tell(created(3));
+  expect(request.heard).toEqual([]);
+  granted[0]!();
+  // By then a little more is to be told than was asked for.
+  await waitUntil(() => granted.length === 2);
+  granted[1]!();
+  const watch = await watching;
+  feed.tell(created(4));
+  expect([request.heard, watch.cursor]).toEqual([['ADDED 1', 'ADDED 2', 'ADDED 3', 'ADDED 4'], 4]);
+  const refused = { ...requestOf(1), selector: everything, room: { ...room, admit: () => Promise.reject(new Error('no room')) } };
+  await expect(bus.watch(refused)).rejects.toThrow('no room');
+  expect(refused.heard).toEqual([]);
+  expect(refused.group.size).toBe(0);
+  bus.stop();
+});
+
+test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('what is held of history is never less than before, until all of it is told: %j', async ({ ringCount }) => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
+  const sized = (revision: number, size: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(size) }) });
+  feed.tell(sized(1, 400_000), sized(2, 1000), sized(3, 300_000), created(4));
+  const settled: number[] = [];
+  const room = { admit: async () => undefined, settle: (bytes: number) => void settled.push(bytes) };
+  await bus.watch({ ...requestOf(0), selector: everything, room });
+  expect(settled.length).toBeGreaterThan(0);
+  expect(settled.every((bytes) => bytes > 400_000)).toBe(true);
   bus.stop();
 });
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
-import { isStorageError, type Change, type ChangeFeed, type Incarnation } from '#pkg/storage/index';
+import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
-import { ChangeRing } from './change-ring.ts';
+import { ChangeRing, sizeOf } from './change-ring.ts';
 import { compileEventFilter } from './event-filter.ts';
 import type { WatchGroup } from './watch-group.ts';
 import { noWatchObserver, type WatchObserver } from './watch-observer.ts';
@@ -27,6 +27,8 @@ export interface BusWatchRequest {
   selector: Selector;
   after: number;
   sink: WatchSink;
+  /** See `WatchRequest`. */
+  room?: ReadRoom;
   signal?: AbortSignal;
 }
 
@@ -34,6 +36,8 @@ export interface BusWatchRequest {
 const futureWait = 3_000;
 /** History given to a sink before it is asked whether it keeps up, in characters of bodies. */
 const replayPiece = 256 << 10;
+/** History given without asking for room, in characters of bodies. */
+const unaskedSize = 64 << 10;
 
 /**
  * Brings every change to its watchers, in the order of revisions and synchronously: one subscription to the feed,
@@ -110,31 +114,43 @@ export class InformerBus {
   }
 
   /** History goes at the pace of whoever takes it, a piece at a time; only the last piece and the beginning of the live part are one step. */
-  private async catchUp(watcher: Watcher, { resource, signal, group, sink }: BusWatchRequest, modelId: number): Promise<void> {
+  private async catchUp(watcher: Watcher, { resource, signal, group, sink, room }: BusWatchRequest, modelId: number): Promise<void> {
+    // Never less from one piece to the next: a watch that has begun rarely has to wait for room again.
+    let held = unaskedSize;
     for (;;) {
       if (this.stopped) throw newServiceUnavailable('the server is stopping');
       if (signal?.aborted === true) watcher.stop();
       else if (group.endReason !== undefined) watcher.end(group.endReason);
       if (watcher.isOver) return;
       const recent = this.ring.after(watcher.cursor, modelId);
-      if (recent !== undefined && firstPiece(recent).length === recent.length) {
+      const piece = recent && firstPiece(recent);
+      const size = piece?.reduce((sum, { body }) => sum + body.length, 0) ?? 0;
+      if (size > held) {
+        await room?.admit(size);
+        held = size;
+        // Changes may have come meanwhile.
+        continue;
+      }
+      if (piece !== undefined && piece.length === recent!.length) {
         // From here to `attach` nothing is awaited, so no change comes between.
-        watcher.replay(recent, this.delivered);
+        watcher.replay(piece, this.delivered);
         if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
         return;
       }
-      const { changes, upTo } = recent === undefined ? await this.history(resource, watcher.cursor) : { changes: recent, upTo: recent.at(-1)!.revision };
+      const { changes, upTo } = piece === undefined ? await this.history(resource, watcher.cursor, room) : { changes: piece, upTo: piece.at(-1)!.revision };
       // Without progress this would go on for ever.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
+      if (piece === undefined) held = Math.max(held, changes.reduce((sum, change) => sum + sizeOf(change), 0));
+      room?.settle(held);
       await replayPaced(watcher, sink, changes.filter((change) => change.modelId === modelId));
       watcher.replay([], upTo);
     }
   }
 
-  private async history(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+  private async history(resource: GroupResource, after: number, room: ReadRoom | undefined): Promise<{ changes: Change[]; upTo: number }> {
     if (after < this.changes.compacted) throw tooOld(after, this.changes.compacted);
     try {
-      return await this.changes.read(resource, after);
+      return await this.changes.read(resource, after, room);
     } catch (error) {
       throw isStorageError(error, 'Compacted') ? tooOld(after, this.changes.compacted) : error;
     }

@@ -119,6 +119,8 @@ export interface WatchRequest {
   after: number;
   /** Receives the changes in order; runs synchronously and must not throw. */
   sink: WatchSink;
+  /** Asked before much of the history is read; what is told of it counts, too, until the watch is live. The caller settles then. */
+  room?: ReadRoom;
   /** Gives the start up: history is read before `watch` resolves, and only then is there a stream to stop. */
   signal?: AbortSignal;
 }

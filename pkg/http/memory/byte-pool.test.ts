@@ -85,6 +85,19 @@ test('a claim larger than the pool has it alone', async () => {
   expect(await isTaken(next)).toBe(true);
 });
 
+test('what is taken at once or not at all does not wait, and keeps to its owner\'s share', async () => {
+  const pool = new BytePool({ total: 100, perOwner: 40 });
+  const claim = claimOf('a');
+  expect(pool.takeNow(claim, 30)).toBe(true);
+  expect(pool.takeNow(claim, 20)).toBe(false);
+  const waiting = pool.take(claimOf('b'), 80);
+  expect(await isTaken(waiting)).toBe('waits');
+  expect(pool.takeNow(claim, 10)).toBe(true);
+  expect(claim.bytes).toBe(40);
+  pool.give(claim, 40);
+  expect(await isTaken(waiting)).toBe(true);
+});
+
 test('requests that hold something and all wait for more come to their ends, one after the other', async () => {
   const pool = new BytePool({ total: 100 });
   const requests = Array.from({ length: 10 }, (_, i) => ({ held: claimOf(`u${i}`), more: claimOf(`u${i}`) }));

@@ -75,6 +75,13 @@ export class BytePool {
     });
   }
 
+  /** At once or not at all, before those who wait: whoever asks has something to let go otherwise. */
+  takeNow(claim: Claim, bytes: number): boolean {
+    if (!this.#fits(claim, bytes)) return false;
+    this.add(claim, bytes);
+    return true;
+  }
+
   /** Takes what is in memory already, whether there is room or not: others wait until there is again. */
   add(claim: Claim, bytes: number): void {
     claim.bytes += bytes;

@@ -35,6 +35,8 @@ export interface RequestBytes {
   readonly held: number;
   /** Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what the signal aborted with. */
   admit(bytes: number): Promise<void>;
+  /** Counts so many bytes in all where there is room for them at once; answers whether there is. */
+  admitNow(bytes: number): boolean;
   /** Counts so many bytes in all, which are there already. */
   note(bytes: number): void;
   /** Holds no more than these from now on. */
@@ -77,6 +79,11 @@ export class CountedRequestBytes implements RequestBytes {
     const turn = moved.take(this.#moved, more, { overdraws, maxWaitMs: Math.max(0, maxWaitMs - this.#context.waitedMs), signal });
     if (typeof turn === 'boolean' ? turn : await this.#waitFor(turn)) return this.#giveIfOver();
     throw this.#refusal(moved, more);
+  }
+
+  admitNow(bytes: number): boolean {
+    const more = bytes - this.#moved.bytes;
+    return more <= 0 || this.#isOver || this.#budget.moved.takeNow(this.#moved, more);
   }
 
   note(bytes: number): void {
@@ -137,7 +144,7 @@ export class CountedRequestBytes implements RequestBytes {
 }
 
 /** Where there is no budget. */
-export const uncounted: RequestBytes = { held: 0, admit: () => Promise.resolve(), note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
+export const uncounted: RequestBytes = { held: 0, admit: () => Promise.resolve(), admitNow: () => true, note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
 
 function nothing(): void {}
 

@@ -59,7 +59,7 @@ async function openLog(pool: Pool = database.pool): Promise<{ log: ChangeLog; st
   const notifications = new Notifications({ database, log: silentLog });
   await notifications.start();
   const peers = new Peers({ pool: database.pool, notifications, origin: randomUUID(), log: silentLog });
-  const log = new ChangeLog({ pool, notifications, catalog: new TableCatalog(database.pool), peers, log: silentLog, ownsFiles: false });
+  const log = new ChangeLog({ pool, notifications, catalog: new TableCatalog(database.pool), peers, large: new LargeReads(1), log: silentLog, ownsFiles: false });
   await log.start();
   return {
     log,

@@ -2,11 +2,13 @@ import type { Pool } from 'pg';
 import type { Log, Notifications } from '#pkg/database/index';
 import type { GroupResource } from '#pkg/apimachinery/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../change.ts';
+import type { ReadRoom } from '../read-room.ts';
 import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { changeFromRow, markOf, readAll, readModel, readRows, timeOf, type LogRow } from './change-rows.ts';
+import { briefBytes, changeFromRow, markOf, readAll, readBytes, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
+import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
 import type { Table } from './table.ts';
@@ -19,6 +21,7 @@ export interface ChangeLogOptions {
   notifications: Notifications;
   catalog: TableCatalog;
   peers: Peers;
+  large: LargeReads;
   log: Log;
   /** See `EpochOptions`. */
   ownsFiles: boolean;
@@ -124,20 +127,29 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     return this.#cursor >= revision;
   }
 
-  read(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
-    return translated(this.#readModel(resource, after));
+  read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }> {
+    return translated(this.#readModel(resource, after, room));
   }
 
-  async #readModel(resource: GroupResource, after: number): Promise<{ changes: Change[]; upTo: number }> {
+  async #readModel(resource: GroupResource, after: number, room: ReadRoom | undefined): Promise<{ changes: Change[]; upTo: number }> {
     const upTo = this.#cursor;
     const table = await this.#options.catalog.get(resource);
-    const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-model', text: readModel, values: [after, upTo, table.id] });
+    const rows = await this.#modelRows([after, upTo, table.id], room);
     const compacted = Number(rows[0]!.compacted);
     if (after < Math.max(compacted, table.replaces)) throw new StorageError('Compacted', 'this history is no longer kept');
     const changes = rows.flatMap(changeFromRow);
     const found = Number(rows[0]!.page_rows ?? 0);
     const complete = found < readRows && rows.length >= found;
     return { changes, upTo: complete ? upTo : Math.max(changes.at(-1)?.revision ?? upTo, after) };
+  }
+
+  async #modelRows(values: number[], room: ReadRoom | undefined): Promise<LogRow[]> {
+    const { pool, large } = this.#options;
+    const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBriefly, values });
+    const size = Number(rows[0]!.page_bytes ?? 0);
+    if (size <= briefBytes) return rows;
+    await room?.admit(Math.min(size, readBytes));
+    return (await large.run(() => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
   }
 
   /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */

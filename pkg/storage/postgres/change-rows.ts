@@ -4,9 +4,13 @@ import { changeTypes } from './operation.ts';
 /** Rows looked at a time. */
 export const readRows = 1000;
 /** Bodies read at a time, in bytes; a single larger row comes alone. */
-const readBytes = 4 * 1024 * 1024;
+export const readBytes = 4 * 1024 * 1024;
+/** Bodies read without asking whether there is room, in bytes. */
+export const briefBytes = 64 * 1024;
 
-const columns = 'rev, size, model, type, namespace, name, prev, old, old_fingerprint, new, new_fingerprint, old_keys, new_keys, extract(epoch FROM at)::float8 AS written';
+const facts = 'rev, model, type, namespace, name, prev, old_fingerprint, new_fingerprint';
+const bodies = ['old', 'new', 'old_keys', 'new_keys'];
+const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::float8 AS written`;
 /** What tells a row from another one of the same revision, in a history that took another course. */
 export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 
@@ -14,11 +18,15 @@ export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 function readText(condition: string, header = ''): string {
   return (
     `SELECT meta.compacted, meta.epoch${header}, c.* FROM platform.meta LEFT JOIN LATERAL (` +
-    `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (` +
-    `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}) page) sized ` +
+    `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (${pageText(condition)}) page) sized ` +
     `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
   );
 }
+
+function pageText(condition: string): string {
+  return `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${readRows}`;
+}
+
 /**
  * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
  * where one that none names is still there, all after it are too.
@@ -28,8 +36,15 @@ export const readAll = readText(
   `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
     `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
 );
+const ofModel = ' AND rev <= $2 AND model = $3';
 /** Takes the revisions to read after and up to, and the model's number. */
-export const readModel = readText(' AND rev <= $2 AND model = $3');
+export const readModel = readText(ofModel);
+/** The same where all of it is small; else one row without bodies, which says how large they are. */
+export const readModelBriefly =
+  `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
+  `SELECT ${facts}, written, mark, page_rows, page_bytes, ${bodies.map((body) => `CASE WHEN page_bytes <= ${briefBytes} THEN ${body} END AS ${body}`).join(', ')} ` +
+  `FROM (SELECT *, row_number() OVER (ORDER BY rev) AS position, count(*) OVER () AS page_rows, sum(size) OVER () AS page_bytes FROM (${pageText(ofModel)}) page) sized ` +
+  `WHERE page_bytes <= ${briefBytes} OR position = 1) c ON true ORDER BY c.rev`;
 
 export interface LogRow {
   compacted: string;
@@ -40,6 +55,8 @@ export interface LogRow {
   known_spared: boolean;
   /** Rows found before large bodies cut them short. */
   page_rows: string | null;
+  /** Of all of these, where that was asked for. */
+  page_bytes?: string | null;
   rev: string | null;
   mark: string | null;
   model: number;

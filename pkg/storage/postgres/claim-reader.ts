@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import type { IdempotencyClaim, ReadRoom, RememberedWrite } from '../store.ts';
+import type { ReadRoom } from '../read-room.ts';
+import type { IdempotencyClaim, RememberedWrite } from '../store.ts';
 import { recallWrite, takenClaims } from './recall.ts';
 
 /** Claims asked for in one statement. */

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { ObjectKey } from '#pkg/apimachinery/index';
-import type { ReadRoom, StoredObject } from '../store.ts';
+import type { ReadRoom } from '../read-room.ts';
+import type { StoredObject } from '../store.ts';
 import { computedKeysSql } from './computed-keys-sql.ts';
 import { classifyFailure } from './database-failure.ts';
 import type { LargeReads } from './large-reads.ts';

@@ -1,6 +1,7 @@
 import { largeTurn } from '#pkg/apimachinery/index';
+import type { ReadRoom } from '../read-room.ts';
 import { StorageError } from '../storage-error.ts';
-import type { ReadRoom, StoredObject } from '../store.ts';
+import type { StoredObject } from '../store.ts';
 import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTime, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from './table.ts';

@@ -1,4 +1,5 @@
-import type { ReadRoom, StoredObject } from '../store.ts';
+import type { ReadRoom } from '../read-room.ts';
+import type { StoredObject } from '../store.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { PageBound } from './list-query.ts';
 import type { Table } from './table.ts';

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type Log } from '#pkg/database/index';
 import { ownerUidIndex, type GroupResource, type ObjectKey } from '#pkg/apimachinery/index';
 import type { KeyEvaluator } from '../key-evaluator.ts';
+import type { ReadRoom } from '../read-room.ts';
 import { StorageError } from '../storage-error.ts';
 import type { StoreMeasures, StoreObserver, StoreState } from '../store-observer.ts';
 import type {
@@ -14,7 +15,6 @@ import type {
   ObjectPage,
   ObjectStream,
   PageQuery,
-  ReadRoom,
   RememberedWrite,
   Store,
   StoredModel,
@@ -138,7 +138,7 @@ export class PostgresStore implements Store {
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
     this.#builder = new IndexBuilder({ database, pool: this.#admin, definer: this.#definer, catalog: this.#catalog, computer: this.#computer, log });
     const peers = new Peers({ pool: this.#control, notifications: this.#notifications, origin, log });
-    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, peers, log, ownsFiles });
+    this.changes = new ChangeLog({ pool: this.#control, notifications: this.#notifications, catalog: this.#catalog, peers, large, log, ownsFiles });
     this.#connection = new WriterConnection(database);
     const runner = new BatchRunner({ connection: this.#connection, pool: this.#control, origin, peers, sink: this.changes, outageLimit, observer });
     this.#batcher = new WriteBatcher(runner, outageLimit);

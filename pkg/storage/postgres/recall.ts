@@ -1,7 +1,8 @@
 import type { Pool } from 'pg';
+import type { ReadRoom } from '../read-room.ts';
 import { StorageError } from '../storage-error.ts';
 import { changeTypes } from './operation.ts';
-import type { IdempotencyClaim, ReadRoom, RememberedWrite, StoredObject } from '../store.ts';
+import type { IdempotencyClaim, RememberedWrite, StoredObject } from '../store.ts';
 
 interface ClaimRow {
   body_hash: string;

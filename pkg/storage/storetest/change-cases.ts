@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { newTooManyRequests } from '#pkg/apimachinery/index';
 import type { Change } from '../change.ts';
 import { decodeBody } from '../body.ts';
 import type { Store } from '../store.ts';
@@ -80,6 +81,28 @@ export function changeCases(pair: () => StorePair): void {
       expect(changes.map(({ revision }) => revision)).toEqual(revisions.slice(i));
       expect(upTo).toBeGreaterThanOrEqual(revisions.at(-1)!);
     }
+  });
+
+  test('room is asked for before large history is read, not for what is small', async () => {
+    const { store } = pair();
+    const start = await store.changes.catchUp();
+    const asked: number[] = [];
+    const room = { admit: async (bytes: number) => void asked.push(bytes), settle: () => undefined };
+    await live(store, 'small', 3);
+    const after = await store.changes.catchUp();
+    expect((await store.changes.read(resource, start, room)).changes).toHaveLength(5);
+    expect((await store.changes.read(resource, after, room)).changes).toEqual([]);
+    expect(asked).toEqual([]);
+    const large = await store.write(createOf(model, sampleObject('large', { spec: { text: 'x'.repeat(100_000) } })));
+    await store.changes.catchUp();
+    const { changes, upTo } = await store.changes.read(resource, start, room);
+    expect(changes).toHaveLength(6);
+    expect(changes.at(-1)).toMatchObject({ revision: large.revision, body: large.body });
+    expect(upTo).toBeGreaterThanOrEqual(large.revision);
+    expect(asked).toEqual([expect.any(Number)]);
+    expect(asked[0]).toBeGreaterThan(100_000);
+    expect(asked[0]).toBeLessThan(110_000);
+    await expect(store.changes.read(resource, start, { ...room, admit: () => Promise.reject(newTooManyRequests('no room')) })).rejects.toMatchObject({ code: 429, message: 'no room' });
   });
 
   test('compaction removes what is too old or too much, says so, and leaves a claim its outcome', async () => {
