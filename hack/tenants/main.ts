@@ -9,7 +9,8 @@ import { BenchDatabase } from '../bench/bench-database.ts';
 import { newIdentity } from '../bench/bench-identity.ts';
 import { Worker } from '../bench/worker.ts';
 import { Report } from '../rollout/scenario.ts';
-import type { AttackJob, AttackTally } from './hostile-load.ts';
+import { idleKindsIn, type AttackTally } from './attack-tally.ts';
+import type { AttackJob } from './hostile-load.ts';
 import { MemoryGroup } from './memory-group.ts';
 import { failuresIn, Neighbour, type Experience } from './quiet-tenant.ts';
 import { prepareTenants } from './tenant-model.ts';
@@ -51,12 +52,14 @@ async function run(options: TenantsOptions, group: MemoryGroup, report: Report):
     const quiet = await neighbour.work(options.quietSeconds);
     report.say(`alone:    ${shown(quiet)}`);
     const { only } = options;
-    const attack = attacker.run({ port: api.port, authorization: tokens.attacker, namespace: attackerName, seconds: options.seconds, ...(only === undefined ? {} : { only }) });
+    const job = { port: api.port, authorization: tokens.attacker, namespace: attackerName, seconds: options.seconds, ...(only === undefined ? {} : { only }) };
+    await attacker.run(job);
+    const attack = attacker.run(job);
     const experience = await neighbour.work(options.seconds);
     const tally = await attack;
     report.say(`attacked: ${shown(experience)}`);
     for (const [kind, statuses] of Object.entries(tally)) report.say(`  ${kind.padEnd(24)} ${Object.entries(statuses).map(([status, count]) => `${status}: ${count}`).join(', ')}`);
-    await judge({ options, group, report, api, quiet, experience });
+    await judge({ options, group, report, api, quiet, experience, tally });
   } finally {
     attacker.stop();
     neighbour?.stop();
@@ -72,15 +75,18 @@ interface Outcome {
   api: ApiProcess;
   quiet: Experience;
   experience: Experience;
+  tally: AttackTally;
 }
 
-async function judge({ options, group, report, api, quiet, experience }: Outcome): Promise<void> {
+async function judge({ options, group, report, api, quiet, experience, tally }: Outcome): Promise<void> {
   const kills = await group.kills();
   report.check('the system ended no process for want of memory', kills === 0, `${kills} times`);
   report.check('the server runs on', api.isRunning, await logOf(api));
   if (api.isRunning) report.say(`largest resident memory ${await peakOf(api.pid)} MiB of ${options.memoryBytes / 1024 ** 2}; after 5 s of rest ${await restOf(api.pid)} MiB`);
   const failures = failuresIn(experience);
-  report.check('the neighbour got neither 429 nor 5xx', failures.length === 0, failures.join(', '));
+  report.check('each request of the neighbour succeeded', failures.length === 0, failures.join(', '));
+  const idle = idleKindsIn(tally);
+  report.check('each kind of attack reached something', idle.length === 0, idle.join('; '));
   const bound = Math.max(slowestP99, 2 * quiet.p99);
   if (options.assertsTime) report.check(`the neighbour's 99th percentile is under ${bound.toFixed(0)} ms`, experience.p99 < bound, `${experience.p99.toFixed(0)} ms`);
   const refused = await api.fetch('/metrics').catch(() => '');
