@@ -13,6 +13,7 @@ import {
   healthEndpoints,
   HttpServer,
   isOpenEndpoint,
+  showByteBudget,
   withAuthentication,
   withLogging,
   withMetrics,
@@ -25,6 +26,7 @@ import {
 } from '#pkg/http/index';
 import { systemMasters, type TokenAuthenticator } from '#pkg/identity/index';
 import { apiHttpOptions } from './api-http-options.ts';
+import { newByteBudget } from './byte-budget.ts';
 import { checkFileModes } from './file-modes.ts';
 import { newLogger } from './logger.ts';
 import { ControllerMetrics } from './metrics/controller-metrics.ts';
@@ -113,7 +115,10 @@ async function listen(options: Options, { client, token, metrics, log, teardown,
   const endpoints = expressHandler(groups);
   const known: Handler = (context) => (findEndpointGroup(groups, context.info.path) === undefined ? Promise.reject(newUnknownPath()) : endpoints(context));
   const authentication = withAuthentication(new BearerAuthenticator(holderOf(token)), { isOpen: isOpenEndpoint(groups) });
-  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withMetrics({ registry: metrics }), withStatus(), authentication], known), log, limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs } });
+  // Bodies and answers of several API servers' calls meet here.
+  const budget = newByteBudget(options);
+  showByteBudget(metrics, budget);
+  const server = new HttpServer({ handler: chain([withRequestId(), withSecurityHeaders(), withLogging(log), withMetrics({ registry: metrics }), withStatus(), authentication], known), log, limits: { stallTimeoutMs: apiHttpOptions(options).limits.stallTimeoutMs }, memory: { budget } });
   teardown.add('server', () => server.close({ drainTimeoutMs: 1000 }));
   const at = { host: options['svc.server.host'], port: options['svc.controllers.port'] };
   try {

@@ -18,7 +18,7 @@ const chosen: Readonly<Record<string, Chosen>> = {
   serve: { but: [ofControllers, ...ofAnotherPlatform] },
   apiserver: { but: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
   'access-server': { of: [...ofDatabase, 'svc.access.', 'svc.tls.', 'svc.security.', 'svc.http.', 'svc.api.request-timeout', 'svc.log.', 'svc.server.drain-timeout', 'svc.server.shutdown-delay'], but: ['svc.security.basic-auth.'] },
-  'controller-manager': { of: [ofControllers, 'svc.plugins.', 'svc.data.dir', 'svc.log.', 'svc.server.host', 'svc.server.drain-timeout'] },
+  'controller-manager': { of: [ofControllers, 'svc.plugins.', 'svc.data.dir', 'svc.log.', 'svc.server.host', 'svc.server.drain-timeout', 'svc.http.max-bytes-in-flight', 'svc.http.max-wait'] },
   migrate: { of: ofDatabase },
   'private-token': { of: [...ofDatabase, ...ofKeys] },
   unblock: { of: ofDatabase },

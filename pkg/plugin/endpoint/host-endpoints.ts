@@ -34,6 +34,8 @@ async function serve(context: RequestContext, host: EndpointHost, verifier: Call
   const header = request.headers[signatureHeader];
   const claims = await verifier.verify(typeof header === 'string' ? header : undefined, `${request.method} ${info.path}`, log);
   response.removeHeader('WWW-Authenticate');
+  // All calls of an API server come from one address; what they take of memory is their users'.
+  if (claims.user !== undefined) context.user = { name: claims.user, uid: '', groups: [] };
   const bytes = await readBody(context, { limit: maxCallBytes });
   verifier.verifyBody(claims, bytes, log);
   const call = readForwarded(info.path, bytes);

@@ -48,7 +48,7 @@ export class HttpForwarder implements Forwarder {
     if (base === undefined) throw this.#unreachable(call, { url: url.slice(0, 256) }, 'the URL of the host is none');
     const path = `${hostPrefix}/${call.plugin}/${call.operationId}`;
     const body = formatForwarded(call);
-    const outgoing: Outgoing = { base, path, body, requestId: call.requestId, signature: this.#signer.sign({ host: url, target: `POST ${path}`, body }) };
+    const outgoing: Outgoing = { base, path, body, requestId: call.requestId, signature: this.#signer.sign({ host: url, target: `POST ${path}`, user: call.user.name, body }) };
     let answer: Answer;
     try {
       answer = await this.#exchange(outgoing, signal).catch((error: unknown) => {

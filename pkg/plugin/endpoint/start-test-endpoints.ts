@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
 import { pluginType, type Plugin, type PluginEndpoint, type PluginStatus } from '#pkg/apis/index';
-import { chain, expressHandler, HttpServer, withRequestId, withStatus, type EndpointGroup } from '#pkg/http/index';
+import { ByteBudget, chain, expressHandler, HttpServer, withRequestId, withStatus, type EndpointGroup } from '#pkg/http/index';
 import type { Log } from '#pkg/runtime/index';
 import { startTestEnv, type TestEnv } from '#pkg/testenv/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
@@ -41,6 +41,7 @@ export interface TestEndpointEnv {
   host: TestHost;
   /** Of the process that hosts. */
   hostUrl: string;
+  hostBudget: ByteBudget;
   mounts: TestMount[];
   client: Client;
   /** Makes a plugin, or changes its status. */
@@ -80,7 +81,8 @@ export async function startTestEndpoints({ replicas = 1, isLocal = false }: { re
   } });
   const { client } = env.servers[0]!;
   const groups: EndpointGroup[] = [];
-  const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], expressHandler(groups)), log: pino({ level: 'silent' }) });
+  const hostBudget = new ByteBudget({ total: 2 ** 25, parsed: 2 ** 25 });
+  const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], expressHandler(groups)), log: pino({ level: 'silent' }), memory: { budget: hostBudget } });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
   const hostUrl = `http://127.0.0.1:${port}`;
   groups.push(hostEndpoints({ host, verifier: new CallVerifier({ keys: new ServerKeys({ client }), host: hostUrl }) }));
@@ -97,6 +99,7 @@ export async function startTestEndpoints({ replicas = 1, isLocal = false }: { re
     mounts,
     client,
     hostUrl,
+    hostBudget,
     set: (name, status) => setStatus(client, name, status),
     stop: async () => {
       await server.close({ drainTimeoutMs: 1000 });

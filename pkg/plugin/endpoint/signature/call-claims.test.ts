@@ -19,6 +19,12 @@ test('a signature is read as it was written', () => {
   expect(claims.digest).toBe('LXEWQrcmsEQBYnyp-6wy9chTD7GQPMTbAiWHF5IaSIE');
 });
 
+test('it may name who asks, so much of a long name as fits', () => {
+  const named = newClaims({ ...claims, body: Buffer.from('x'), user: 'ada'.repeat(100) });
+  expect(readSignature(formatSignature(named, privateKey))?.claims).toEqual(named);
+  expect(named.user).toHaveLength(128);
+});
+
 test('with any bit flipped it is none, or not of this key', () => {
   const bytes = Buffer.from(header, 'latin1');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {

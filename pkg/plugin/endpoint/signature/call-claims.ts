@@ -13,6 +13,8 @@ export interface CallClaims {
   target: string;
   /** SHA-256 of the body, base64url. */
   digest: string;
+  /** Who asks, cut where the name is long: whose share of the host's memory it takes, before the body is there. Absent where the sender is of an earlier build. */
+  user?: string;
   /** Milliseconds since 1970, by the sender's clock. */
   time: number;
   /** 16 random bytes, base64url; never used again. */
@@ -31,9 +33,10 @@ const version = 'v1';
 const form = /^v1\.([A-Za-z0-9_-]{1,2000})\.([A-Za-z0-9_-]{86})$/;
 /** Signed too, so that no signature made for another purpose is one of these. */
 const purpose = 'svc-endpoint-call:';
+const maxUserLength = 128;
 
-export function newClaims({ key, host, target, body, time }: Pick<CallClaims, 'key' | 'host' | 'target' | 'time'> & { body: Uint8Array }): CallClaims {
-  return { key, host, target, digest: digestOf(body), time, nonce: randomBytes(16).toString('base64url') };
+export function newClaims({ key, host, target, body, user, time }: Pick<CallClaims, 'key' | 'host' | 'target' | 'user' | 'time'> & { body: Uint8Array }): CallClaims {
+  return { key, host, target, digest: digestOf(body), ...(user === undefined ? {} : { user: user.slice(0, maxUserLength) }), time, nonce: randomBytes(16).toString('base64url') };
 }
 
 export function digestOf(body: Uint8Array): string {
@@ -69,7 +72,8 @@ function readClaims(text: string): CallClaims | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { key, host, target, digest, time, nonce } = value as Partial<Record<keyof CallClaims, unknown>>;
+  const { key, host, target, digest, user, time, nonce } = value as Partial<Record<keyof CallClaims, unknown>>;
   if (typeof key !== 'string' || typeof host !== 'string' || typeof target !== 'string' || typeof digest !== 'string' || typeof nonce !== 'string' || nonce.length !== 22) return undefined;
-  return typeof time === 'number' && Number.isSafeInteger(time) ? { key, host, target, digest, time, nonce } : undefined;
+  if (user !== undefined && typeof user !== 'string') return undefined;
+  return typeof time === 'number' && Number.isSafeInteger(time) ? { key, host, target, digest, ...(user === undefined ? {} : { user }), time, nonce } : undefined;
 }

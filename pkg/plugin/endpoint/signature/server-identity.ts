@@ -18,7 +18,7 @@ export interface ServerIdentityOptions {
 /** Signs what goes to another process of the platform. */
 export interface CallSigner {
   /** The header's value for a request that is sent at once. */
-  sign(call: Pick<CallClaims, 'host' | 'target'> & { body: Uint8Array }): string;
+  sign(call: Pick<CallClaims, 'host' | 'target' | 'user'> & { body: Uint8Array }): string;
 }
 
 /** For one renewal, and what goes with it. */
