@@ -12,9 +12,9 @@ describe('the back-off of a key', () => {
     expect(backoff.delay('a')).toBe(10);
   });
 
-  test('is spread by chance', () => {
-    const backoff = new ItemBackoff({ baseMs: 100, jitter: 0.5, random: () => 0.5 });
-    expect(backoff.delay('a')).toBe(125);
+  test('is spread by chance, at its limit too', () => {
+    const backoff = new ItemBackoff({ baseMs: 100, maxMs: 150, jitter: 0.5, random: () => 0.5 });
+    expect([backoff.delay('a'), backoff.delay('a')]).toEqual([125, 187.5]);
   });
 
   test('stays finite after a thousand failures', () => {
