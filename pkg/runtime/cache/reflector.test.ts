@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { newExpired, newServiceUnavailable, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
+import { newExpired, newServiceUnavailable, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
 import { waitMs, waitUntil } from '../../testenv/faults/wait-until.ts';
 import { Reflector, type ReflectorSink } from './reflector.ts';
 import { ScriptedApi, scriptedObject, scriptedType, type ScriptedWatch } from './scripted-api.ts';
@@ -102,4 +102,30 @@ test('what was followed is taken up soon, however often it failed before', async
   follow(api, sink);
   // Doubled each time, the last wait would be of days.
   await until('n-31');
+});
+
+test('a long list comes in parts, and is told when it is whole', async () => {
+  const part = (name: string, next?: string): ObjectList<AnyObject> => ({ resourceVersion: '7', items: [scriptedObject(name, 5)], ...(next === undefined ? {} : { continue: next }) });
+  const api = new ScriptedApi({ lists: [part('a', 'a'), part('b', 'b'), part('c')], watches: [{ end: 'open', events: [added(8)] }] });
+  const { texts, sink, until } = heard();
+  let names: string[] = [];
+  follow(api, {
+    ...sink,
+    replace: (objects, revision) => {
+      names = objects.map(({ metadata }) => metadata.name);
+      sink.replace(objects, revision);
+    },
+  });
+  await until('n-8');
+  expect(api.asked).toEqual(['list', 'list after a', 'list after b', '7']);
+  expect(texts).toEqual(['3 at 7', 'n-8']);
+  expect(names).toEqual(['a', 'b', 'c']);
+});
+
+test('after a stop nothing is told, even of a list that is under way', async () => {
+  const api = new ScriptedApi({ lists: [{ ...empty, continue: 'a' }, empty] });
+  const { texts, sink } = heard();
+  follow(api, sink);
+  await running!.stop();
+  expect(texts).toEqual([]);
 });

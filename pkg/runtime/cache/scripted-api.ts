@@ -1,4 +1,4 @@
-import { newServiceUnavailable, type AnyObject, type ClientEvent, type EventStream, type ObjectList, type Reader, type ResourceType, type Stored, type Watcher, type WatchOptions } from '#pkg/apimachinery/index';
+import { newServiceUnavailable, type AnyObject, type ClientEvent, type EventStream, type ListOptions, type ObjectList, type Reader, type ResourceType, type Stored, type Watcher, type WatchOptions } from '#pkg/apimachinery/index';
 
 /** What a watch brings before it ends, well or by the error; `open` it does not end, and with `refusal` it does not begin. */
 export interface ScriptedWatch {
@@ -9,7 +9,7 @@ export interface ScriptedWatch {
 
 /** An API for tests that answers lists and watches by a script, one after the other; after the last one nothing can be reached any more. */
 export class ScriptedApi {
-  /** Revisions at which watches began, `list` for each list. */
+  /** Revisions at which watches began, `list` for each list, `list after` its token for one that goes on. */
   readonly asked: string[] = [];
   /** Watches that are not closed. */
   open = 0;
@@ -22,8 +22,8 @@ export class ScriptedApi {
   }
 
   get client(): Reader & Watcher {
-    const list = (): Promise<ObjectList<AnyObject>> => {
-      this.asked.push('list');
+    const list = (_type: ResourceType, { continue: token }: ListOptions = {}): Promise<ObjectList<AnyObject>> => {
+      this.asked.push(token === undefined ? 'list' : `list after ${token}`);
       const next = this.lists.shift();
       return next === undefined ? Promise.reject(newServiceUnavailable('no list is left')) : Promise.resolve(next);
     };
