@@ -19,6 +19,11 @@ test('calls back once, unless it is called off', () => {
 });
 
 test('a key whose delay is longer than any timer of Node comes at its time, neither at once nor never', async () => {
+  let isCalled = false;
+  const callOff = systemClock.after(month, () => (isCalled = true));
+  jest.advanceTimersByTime(1000);
+  expect(isCalled).toBe(false);
+  callOff();
   const queue = new WorkQueue();
   queue.addAfter('a', month);
   jest.advanceTimersByTime(month - 1);
