@@ -39,6 +39,10 @@ test('a deletion that was told is no guess', async () => {
   expect(texts).toEqual(['create a 2', 'delete a 3']);
 });
 
+test('a bookmark says how far it is, and tells its listeners nothing', async () => {
+  expect(await heardUntil(9n, new ScriptedApi({ lists: [listAt(1)], watches: [{ events: [{ type: 'BOOKMARK', resourceVersion: '9' }], end: 'open' }] }))).toEqual([]);
+});
+
 test('how far it is does not go back with a list of a server that is behind', async () => {
   const api = new ScriptedApi({ lists: [listAt(9), listAt(5)], watches: [expired, { events: [event('ADDED', 6), event('ADDED', 10, 'b')], end: 'open' }] });
   const seen: bigint[] = [];

@@ -129,11 +129,11 @@ describe('a controller', () => {
     expect(logged).toEqual(["the reconcile was refused, as its lease is another's by now"]);
   });
 
-  test('looks again when asked to', async () => {
+  test.each([0, 1])('looks again when asked to, after %i ms', async (requeueAfterMs) => {
     const { source, attempts, outcomes } = await start();
     source.push(a);
     await waitUntil(() => attempts.length === 1);
-    attempts[0]!.end({ requeueAfterMs: 1 });
+    attempts[0]!.end({ requeueAfterMs });
     await waitUntil(() => attempts.length === 2);
     expect(outcomes).toEqual(['requeued']);
   });
