@@ -27,6 +27,9 @@ describe('SchemaValidator.applyDefaults', () => {
     { reason: 'a null item has nowhere to go', schema: spec({ l: { type: 'array', items: plain } }), object: { spec: { l: [null] } }, filled: { spec: { l: [null] } } },
     { reason: 'a null item becomes the default', schema: spec({ l: { type: 'array', items: one } }), object: { spec: { l: [null] } }, filled: { spec: { l: [1] } } },
     { reason: 'unknown nulls stay', schema: spec({ n: plain }), object: { spec: { x: null } }, filled: { spec: { x: null } } },
+    { reason: 'a metadata below the root is a field like any other', schema: spec({ metadata: { type: 'object', default: {}, properties: { n: one } } }), object: { spec: {} }, filled: { spec: { metadata: { n: 1 } } } },
+    { reason: 'in a metadata below the root', schema: spec({ metadata: { type: 'object', properties: { n: one, o: plain } } }), object: { spec: { metadata: { o: null } } }, filled: { spec: { metadata: { n: 1 } } } },
+    { reason: 'in lists in lists', schema: spec({ l: { type: 'array', items: { type: 'array', items: { type: 'object', properties: { n: one } } } } }), object: { spec: { l: [[{}], []] } }, filled: { spec: { l: [[{ n: 1 }], []] } } },
     { reason: 'metadata is not touched', schema: spec({}), object: { metadata: { labels: null } }, filled: { metadata: { labels: null } } },
     {
       reason: 'embedded metadata loses its nulls, but for times',

@@ -20,6 +20,8 @@ describe('SchemaValidator.prune', () => {
     { reason: 'an embedded resource', schema: spec({ ...known, 'x-kubernetes-embedded-resource': true }), object: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n","x":1},"y":1}}', kept: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n"}}}', paths: ['spec.metadata.x', 'spec.y'] },
     { reason: 'what only the root and embedded resources have', schema: spec(known), object: '{"spec":{"apiVersion":"v1","kind":"A","metadata":{"name":"n"},"a":"x"}}', kept: '{"spec":{"a":"x"}}', paths: ['spec.apiVersion', 'spec.kind', 'spec.metadata'] },
     { reason: 'below a metadata of its own', schema: spec({ type: 'object', properties: { metadata: known } }), object: '{"spec":{"metadata":{"a":"x","labels":{"k":"v"}}}}', kept: '{"spec":{"metadata":{"a":"x"}}}', paths: ['spec.metadata.labels'] },
+    { reason: 'a metadata of its own is none of a resource', schema: spec({ type: 'object', properties: { metadata: known } }), object: '{"spec":{"metadata":{"a":"x","name":"n","b":[1]}}}', kept: '{"spec":{"metadata":{"a":"x"}}}', paths: ['spec.metadata.name', 'spec.metadata.b'] },
+    { reason: 'in a list in a list', schema: spec({ type: 'array', items: { type: 'array', items: known } }), object: '{"spec":[[{"x":1}],[{"a":"x"},{"x":2}]]}', kept: '{"spec":[[{}],[{"a":"x"},{}]]}', paths: ['spec[0][0].x', 'spec[1][1].x'] },
     { reason: 'names every object inherits', schema: spec(known), object: '{"spec":{"constructor":{"a":1},"__proto__":{"a":1},"toString":1}}', kept: '{"spec":{}}', paths: ['spec.constructor', 'spec.__proto__', 'spec.toString'] },
   ])('$reason', ({ schema, object, kept, paths }) => {
     const value = JSON.parse(object) as JsonObject;

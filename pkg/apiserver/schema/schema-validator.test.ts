@@ -53,6 +53,11 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     { reason: 'int or string, neither', field: { 'x-kubernetes-int-or-string': true }, value: true, cause: 'FieldValueTypeInvalid spec.f: Invalid value: "boolean": spec.f in body must be of type integer,string: "boolean"' },
     { reason: 'int or string, string', field: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] }, value: '50%', cause: undefined },
     { reason: 'an item has its index', field: { type: 'array', items: person }, value: [{ name: 'a' }, {}], cause: 'FieldValueRequired spec.f[1].name: Required value' },
+    { reason: 'required in a list in a list', field: { type: 'array', items: { type: 'array', items: person } }, value: [[], [{ name: 'a' }, {}]], cause: 'FieldValueRequired spec.f[1][1].name: Required value' },
+    { reason: 'required in a value of a map', field: { type: 'object', additionalProperties: { type: 'object', properties: { p: person } } }, value: { a: { p: { name: 'a' } }, b: { p: {} } }, cause: 'FieldValueRequired spec.f.b.p.name: Required value' },
+    { reason: 'a map of any keys, those of every resource too', field: { type: 'object', additionalProperties: person }, value: { spec: { name: 'a' }, metadata: {} }, cause: 'FieldValueRequired spec.f.metadata.name: Required value' },
+    { reason: 'a required field that is null and may be', field: { type: 'object', required: ['a'], properties: { a: { type: 'string', nullable: true } } }, value: { a: null }, cause: undefined },
+    { reason: 'a null is no object with what is required', field: person, value: null, cause: 'FieldValueTypeInvalid spec.f: Invalid value: "null": spec.f in body must be of type object: "null"' },
     { reason: 'a map has its key', field: { type: 'object', additionalProperties: { type: 'integer' } }, value: { cpu: 'x' }, cause: 'FieldValueTypeInvalid spec.f.cpu: Invalid value: "string": spec.f.cpu in body must be of type integer: "string"' },
     { reason: 'anyOf', field: { type: 'string', anyOf: [{ minLength: 3 }, { enum: ['a'] }] }, value: 'b', cause: 'FieldValueInvalid spec.f: Invalid value: "": "spec.f" must validate at least one schema (anyOf)' },
     { reason: 'oneOf, none', field: { type: 'string', oneOf: [{ minLength: 3 }, { enum: ['a'] }] }, value: 'b', cause: 'FieldValueInvalid spec.f: Invalid value: "": "spec.f" must validate one and only one schema (oneOf). Found none valid' },
@@ -63,11 +68,19 @@ describe('SchemaValidator.validate, the words of each rule', () => {
     { reason: 'a set', field: { type: 'array', 'x-kubernetes-list-type': 'set', items: text }, value: ['a', 'b', 'a'], cause: 'FieldValueDuplicate spec.f[2]: Duplicate value: "a"' },
     { reason: 'a set tells 1 from "1"', field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { 'x-kubernetes-int-or-string': true } }, value: [1, '1'], cause: undefined },
     { reason: 'a map list', field: { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], items: person }, value: [{ name: 'a' }, { name: 'a' }], cause: 'FieldValueDuplicate spec.f[1]: Duplicate value: {"name":"a"}' },
+    { reason: 'items of a map list differ by nothing else than their keys', field: { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], items: { type: 'object', required: ['name'], properties: { name: text, value: text } } }, value: [{ name: 'a', value: '1' }, { name: 'a', value: '2' }], cause: 'FieldValueDuplicate spec.f[1]: Duplicate value: {"name":"a"}' },
+    { reason: 'items of a map list differ by all their keys together', field: { type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a', 'b'], items: { type: 'object', properties: { a: text, b: text } } }, value: [{ a: 'x', b: 'yz' }, { a: 'xy', b: 'z' }, { a: 'x', b: 'z' }], cause: undefined },
+    { reason: 'an embedded resource has a kind that is not empty', field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true }, value: { apiVersion: 'v1', kind: '' }, cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty' },
     { reason: 'an embedded resource has a kind', field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true }, value: { apiVersion: 'v1' }, cause: 'FieldValueRequired spec.f.kind: Required value: must not be empty' },
     { reason: 'embedded labels are texts', field: { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true }, value: { apiVersion: 'v1', kind: 'A', metadata: { labels: { a: 1 } } }, cause: 'FieldValueTypeInvalid spec.f.metadata.labels.a: Invalid value: "integer": spec.f.metadata.labels.a in body must be of type string: "integer"' },
     { reason: 'any value where fields are preserved', field: { 'x-kubernetes-preserve-unknown-fields': true }, value: [1, 'a', {}], cause: undefined },
   ])('$reason', ({ field, value, cause }) => {
     expect(causesOf(field, value)).toEqual(cause === undefined ? [] : [cause]);
+  });
+
+  test('every field that is missing has a cause', () => {
+    const pair: JsonSchema = { type: 'object', required: ['a', 'b'], properties: { a: text, b: text } };
+    expect(causesOf({ type: 'array', items: pair }, [{}, { a: '' }])).toEqual(['spec.f[0].a', 'spec.f[0].b', 'spec.f[1].b'].map((field) => `FieldValueRequired ${field}: Required value`));
   });
 
   test('two patterns of one schema do not stand for each other', () => {
@@ -155,6 +168,9 @@ describe('ratcheting: what was invalid and did not change passes', () => {
     { reason: 'an item of a map list, other key', field: map, old: [{ name: 'a', value: 'long' }], value: [{ name: 'b', value: 'long' }], count: 1 },
     { reason: 'a duplicate that was there', field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } }, old: ['a', 'a'], value: ['a', 'a', 'b'], count: 0 },
     { reason: 'a new duplicate beside it', field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } }, old: ['a', 'a'], value: ['a', 'a', 'b', 'b'], count: 1 },
+    { reason: 'the repetition of a value that was there once', field: { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } }, old: ['a'], value: ['a', 'a'], count: 1 },
+    { reason: 'a required field of an item, where another item lacked it', field: { type: 'array', items: pair }, old: [{ value: 'x' }, { name: 'b' }], value: [{ value: 'y' }, { name: 'b' }], count: 1 },
+    { reason: 'a required field of the value of a map, by its key', field: { type: 'object', additionalProperties: pair }, old: { a: {} }, value: { a: {}, b: {} }, count: 1 },
     { reason: 'a combination on a changed parent', field: { type: 'object', properties: { a: short, b: short }, allOf: [{ properties: { a: { enum: ['x'] } } }] }, old: { a: 'y' }, value: { a: 'y', b: 'z' }, count: 1 },
     { reason: 'a type that was wrong already', field: { type: 'integer' }, old: 'x', value: 'x', count: 0 },
   ])('$reason', ({ field, old, value, count }) => {
@@ -191,6 +207,11 @@ describe('SchemaValidator.validatingStatus', () => {
     expect(validateStatus({ spec: 'wrong', status: { n: 1 } })).toEqual([]);
     expect(validateStatus({ spec: 'wrong', status: { n: 2 } })).toEqual([expect.objectContaining({ field: 'status.n' })]);
     expect(validateStatus({ spec: 'wrong' })).toEqual([]);
+  });
+
+  test('names what is required and missing below it', () => {
+    const required = compileSchemaValidator({ type: 'object', properties: { status: { type: 'object', required: ['n'], properties: { n: { type: 'integer' }, at: { type: 'array', items: { type: 'object', required: ['x'], properties: { x: { type: 'integer' } } } } } } } });
+    expect(runAtOnce(required.validatingStatus({ status: { at: [{}] } })).map(({ field }) => field)).toEqual(['status.n', 'status.at[0].x']);
   });
 
   test('ratchets', () => {

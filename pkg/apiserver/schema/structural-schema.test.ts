@@ -19,6 +19,15 @@ const text = { type: 'string' };
 const list = { type: 'array', items: text };
 const at = 's.properties[spec].properties[f]';
 
+/** A map list of items with these keys. */
+function mapList(keys: string[], items: object): unknown {
+  return around({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys, items: { type: 'object', ...items } });
+}
+
+function setOf(items: object): unknown {
+  return around({ type: 'array', 'x-kubernetes-list-type': 'set', items });
+}
+
 describe('validateStructuralSchema', () => {
   test.each<{ reason: string; schema: unknown; field?: string; message?: string }>([
     { reason: 'a plain field', schema: around(text) },
@@ -67,6 +76,19 @@ describe('validateStructuralSchema', () => {
     { reason: 'a key that is no field', schema: around({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a'], items: { type: 'object' } }), field: `${at}.x-kubernetes-list-map-keys[0]`, message: 'names of item properties' },
     { reason: 'a key that may be absent', schema: around({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['a'], items: { type: 'object', properties: { a: text } } }), field: `${at}.items.properties[a].default`, message: 'default or be a required' },
     { reason: 'a set of granular objects', schema: around({ type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'object' } }), field: `${at}.items.x-kubernetes-map-type`, message: 'must be atomic' },
+    { reason: 'a key that is required', schema: mapList(['a'], { required: ['a'], properties: { a: text } }) },
+    { reason: 'a key with a default', schema: mapList(['a', 'b'], { required: ['a'], properties: { a: { type: 'boolean' }, b: { ...text, default: 'x' } } }) },
+    { reason: 'a key twice', schema: mapList(['a', 'b', 'a'], { required: ['a', 'b'], properties: { a: text, b: text } }), field: `${at}.x-kubernetes-list-map-keys[2]`, message: 'Duplicate value: "a"' },
+    { reason: 'a key that may be null', schema: mapList(['a'], { required: ['a'], properties: { a: { ...text, nullable: true } } }), field: `${at}.items.properties[a].nullable`, message: 'cannot be nullable' },
+    { reason: 'a key that is an object', schema: mapList(['a'], { required: ['a'], properties: { a: { type: 'object' } } }), field: `${at}.items.properties[a].type`, message: 'must be a scalar type' },
+    { reason: 'items of a map list that may be null', schema: mapList(['a'], { nullable: true, required: ['a'], properties: { a: text } }), field: `${at}.items.nullable`, message: 'cannot be nullable' },
+    { reason: 'items of a set that may be null', schema: setOf({ ...text, nullable: true }), field: `${at}.items.nullable`, message: 'cannot be nullable' },
+    { reason: 'a set of atomic objects', schema: setOf({ type: 'object', 'x-kubernetes-map-type': 'atomic' }) },
+    { reason: 'a set of lists', schema: setOf(list) },
+    { reason: 'a set of sets', schema: setOf({ ...list, 'x-kubernetes-list-type': 'set' }), field: `${at}.items.x-kubernetes-list-type`, message: 'must be atomic' },
+    { reason: 'a list type of a text', schema: around({ ...text, 'x-kubernetes-list-type': 'atomic' }), field: `${at}.type`, message: 'must be array' },
+    { reason: 'a map type of a list', schema: around({ ...list, 'x-kubernetes-map-type': 'atomic' }), field: `${at}.type`, message: 'must be object' },
+    { reason: 'an unknown map type', schema: around({ type: 'object', 'x-kubernetes-map-type': 'loose' }), field: `${at}.x-kubernetes-map-type`, message: 'supported values' },
     { reason: 'keys without a map list', schema: around({ ...list, 'x-kubernetes-list-map-keys': ['a'] }), field: `${at}.x-kubernetes-list-map-keys`, message: 'not map' },
     { reason: 'an unknown list type', schema: around({ ...list, 'x-kubernetes-list-type': 'bag' }), field: `${at}.x-kubernetes-list-type`, message: 'supported values' },
     { reason: 'a default', schema: around({ ...text, default: 'x' }) },

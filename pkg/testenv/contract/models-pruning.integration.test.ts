@@ -16,6 +16,7 @@ const properties: Record<string, Schema> = {
   list: { type: 'array', items: { type: 'object', properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } } } },
   map: { type: 'object', additionalProperties: { type: 'object', properties: { known: { type: 'string' } } } },
   free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, properties: { strict: { type: 'object', properties: { known: { type: 'string' } } } } },
+  described: { type: 'object', properties: { metadata: { type: 'object', properties: { known: { type: 'string' }, filled: { type: 'boolean', default: false } } } } },
   either: { 'x-kubernetes-int-or-string': true },
   whole: { type: 'integer', format: 'int64' },
   embedded: { type: 'object', 'x-kubernetes-embedded-resource': true, properties: { spec: { type: 'object', properties: { known: { type: 'string' } } } } },
@@ -47,6 +48,11 @@ const rows: [string, Fields, Fields][] = [
   ['null where it is not allowed and there is a default', { defaulted: null, nested: null }, {}],
   ['null where it is allowed is kept', { nullable: null, nullableDefaulted: null }, { nullable: null, nullableDefaulted: null }],
   ['preserved unknown fields, pruned again below a known one', { free: { any: { thing: [1, null] }, strict: { known: 'k', bogus: 1 } } }, { free: { any: { thing: [1, null] }, strict: { known: 'k' } } }],
+  [
+    'a declared metadata is a field like any other: pruned and defaulted below it',
+    { described: { kind: 'Thing', metadata: { known: 'k', name: 'n', labels: { a: 'b' } } } },
+    { described: { metadata: { known: 'k', filled: false } } },
+  ],
   ['a number or a string: 80', { either: 80 }, { either: 80 }],
   ['a number or a string: "80%"', { either: '80%' }, { either: '80%' }],
   ['the largest integer a double holds exactly', { whole: '9007199254740991' }, { whole: '9007199254740991' }],
@@ -109,10 +115,11 @@ describe('pruned, defaulted and kept', () => {
   });
 
   test('strict: 400 naming every unknown and every doubled field', async () => {
-    const body = JSON.stringify(model.object('strict', { bogus: 1, list: [{ odd: 1 }] })).replace('"bogus":1', '"bogus":1,"text":"a","text":"b"');
+    const body = JSON.stringify(model.object('strict', { bogus: 1, list: [{ odd: 1 }], described: { kind: 'Thing', metadata: { known: 'k', labels: { a: 'b' } } } })).replace('"bogus":1', '"bogus":1,"text":"a","text":"b"');
     const answer = await call(env, `${model.path}?fieldValidation=Strict`, { method: 'POST', headers: json, body });
     expect(answer.status).toBe(400);
-    for (const part of ['strict decoding error', 'unknown field "spec.bogus"', 'unknown field "spec.list[0].odd"', 'duplicate field "spec.text"']) expect(answer.body.message).toContain(part);
+    const unknown = ['spec.bogus', 'spec.list[0].odd', 'spec.described.kind', 'spec.described.metadata.labels'].map((field) => `unknown field "${field}"`);
+    for (const part of ['strict decoding error', ...unknown, 'duplicate field "spec.text"']) expect(answer.body.message).toContain(part);
   });
 
   test('by default the same are warnings, one each; ignored when asked', async () => {
