@@ -22,6 +22,9 @@ function blog(): EndpointGroup {
   router.get('/posts/:name', (request: Request, response: Response) => {
     response.json({ name: request.params['name'], id: contextOf(request).id });
   });
+  router.get(String.raw`/sums/1\+1;a=b,c:d@e&f$/:name`, (request: Request, response: Response) => {
+    response.json({ name: request.params['name'] });
+  });
   router.post('/posts', express.json({ limit: 10 }), (request: Request, response: Response) => {
     response.json(request.body);
   });
@@ -73,6 +76,8 @@ describe('endpoint groups', () => {
   test.each([
     [`${prefix}/p%6Fsts/a`, 200, 'the path that was judged is the path that is routed'],
     [`${prefix}/posts/a%3Fb`, 200, 'an encoded question mark stays in its segment'],
+    [`${prefix}/sums/1+1;a=b,c:d@e&f$/a`, 200, 'what a path may hold as it is'],
+    [`${prefix}/sums/1%2b1%3Ba%3Db%2Cc%3Ad%40e%26f%24/a%20b`, 200, 'the same, encoded'],
     [`${prefix}/none`, 404, 'passed on by the router'],
     [`${prefix}/conflict`, 409, 'a StatusError'],
     [`${prefix}/bug`, 500, 'a bug'],
@@ -84,6 +89,10 @@ describe('endpoint groups', () => {
     const answer = await server.send({ path });
     expect(answer.status).toBe(status);
     expect(answer.body.toString()).not.toContain('secret');
+  });
+
+  test.each([['a%3Fb', 'a?b'], ['a%23b', 'a#b'], ['%25', '%'], ['a%20%C3%A4', 'a ä'], ['a%2Bb', 'a+b']])('the parameter of %s is %s', async (segment, name) => {
+    expect(JSON.parse((await get(`${prefix}/posts/${segment}`))[1])).toMatchObject({ name });
   });
 
   test("the failures of express's own middlewares keep their status", async () => {

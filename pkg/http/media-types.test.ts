@@ -33,6 +33,8 @@ describe('negotiate', () => {
     ['application/json;charset=utf-8', json, 'a parameter without meaning'],
     ['application/json;q=2, application/yaml', yaml, 'a malformed q'],
     ['application/json;as="Ta,ble", application/yaml', yaml, 'a comma in quotes'],
+    [String.raw`application/json;as="Ta\",ble", application/yaml`, yaml, 'an escaped quote and a comma in quotes'],
+    [String.raw`application/json;as="T\able";g=meta.k8s.io;v=v1`, table, 'escaped letters'],
     [`${'a/b,'.repeat(40)}application/json`, undefined, 'bounded'],
     [',,;;,=,"', undefined, 'garbage'],
   ])('%s', (header, expected) => {
@@ -64,6 +66,7 @@ describe('parseContentType', () => {
     ['application/json', 'application/json'],
     ['Application/YAML; Charset="UTF-8"', 'application/yaml'],
     ['application/json;charset=utf8;', 'application/json'],
+    [String.raw`application/json; charset="ut\f-8"`, 'application/json'],
     ['application/json; charset=latin1', 415],
     ['text/plain', 415],
     ['application/json, application/yaml', 415],

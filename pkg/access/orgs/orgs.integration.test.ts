@@ -102,6 +102,7 @@ describe('the list', () => {
     expect(namesOf((await send('GET', '?order=-name', undefined, mia)).json)).toEqual(['Beta', 'Alpha']);
     expect((await send('GET', '?limit=1&offset=1', undefined, mia)).json).toMatchObject({ count: 2, next: null, results: [{ name: 'Beta' }] });
     expect(namesOf((await send('GET', '?search=ALPH')).json)).toEqual(['Alpha']);
+    for (const letter of ['%25', '_', '%5C']) expect((await send('GET', `?search=${letter}`)).json).toEqual([]);
     expect(namesOf((await send('GET', '?name=gamma')).json)).toEqual(['Gamma']);
     expect(namesOf((await send('GET', `?id=${b}`, undefined, mia)).json)).toEqual(['Beta']);
     expect((await send('GET', '?order=owner&id=x')).json).toEqual({ order: [expect.any(String)], id: [expect.any(String)] });

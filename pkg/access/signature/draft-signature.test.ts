@@ -62,6 +62,7 @@ describe('a signature that holds', () => {
     ['bare values', `Signature keyId=${keyId},algorithm=hmac-sha256,headers="${names.join(' ')}",signature="${value()}"`],
     ['names in any letter case', `Signature KEYID="${keyId}",Headers="${names.join(' ')}",SIGNATURE="${value()}"`],
     ['the id and the algorithm in capitals', `Signature keyId="${keyId.toUpperCase()}",algorithm="HMAC-SHA256",headers="${names.join(' ')}",signature="${value()}"`],
+    ['escaped letters', `Signature keyId="${keyId.replaceAll('-', String.raw`\-`)}",headers="${names.join(' ')}",signature="${value()}"`],
     ['what nobody knows', `Signature keyId="${keyId}",ext="a\\"b",opaque=1,headers="${names.join(' ')}",signature="${value()}"`],
   ])('%s', (_, authorization) => {
     const claim = read(authorization);

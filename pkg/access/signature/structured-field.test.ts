@@ -66,6 +66,10 @@ describe('a dictionary', () => {
     expect(parseDictionary(text)).toBeUndefined();
   });
 
+  test('strings are read without their escapes', () => {
+    expect(parseDictionary(String.raw`a="q\"b\\\\\""`)?.get('a')).toMatchObject({ item: { kind: 'string', value: String.raw`q"b\\"` } });
+  });
+
   test('in its one form stays as it is, and no text is an error', () => {
     const letters = fc.constantFrom('a', 'b', '=', ';', ',', ' ', '(', ')', '"', '\\', ':', 'cHJl', '?1', '1', '.', '-', '\t', 'ü');
     fc.assert(

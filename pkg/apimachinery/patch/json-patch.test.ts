@@ -94,6 +94,14 @@ describe('applyJsonPatch', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
+  test.each(['/a~1b', '/m~0n', '/~01', '/~1~0/~0~1'])('names the place of what does not apply as the patch does: %s', (path) => {
+    expect(failureOf(() => applyJsonPatch({}, [{ op: 'remove', path }])).details?.causes?.[0]?.message).toContain(`"${path}": `);
+  });
+
+  test('undoes every escape of a step', () => {
+    expect(applyJsonPatch({ 'a/b/c~d~': 1 }, [{ op: 'remove', path: '/a~1b~1c~0d~0' }])).toEqual({});
+  });
+
   test('bounds operations, size, depth and work', () => {
     expect(failureOf(() => applyJsonPatch({ a: 1 }, times(10_001, { op: 'test', path: '/a', value: 1 }))).code).toBe(413);
     expect(failureOf(() => applyJsonPatch({ a: ['x'.repeat(100)] }, times(40, { op: 'copy', from: '', path: '/a/-' }))).code).toBeGreaterThanOrEqual(400);

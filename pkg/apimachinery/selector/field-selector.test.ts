@@ -159,6 +159,12 @@ test('a selector survives being written and read', () => {
   );
 });
 
+test('so does every character that means something, at either end of a value', () => {
+  const values = Array.from(',=()!<>^\\ \t\r\n').flatMap((character) => [character, `${character}a`, `a${character}`, `a${character}a`]);
+  const selector: FieldSelector = [{ index: s, operator: 'In', values }, ...values.map((value): FieldRequirement => ({ index: s, operator: 'NotIn', values: [value] })), ...values.map((value): FieldRequirement => ({ index: s, operator: 'Prefix', value }))];
+  for (const each of selector) expect(parse(formatFieldSelector([each, { index: metaName, operator: 'Exists' }]))[0]).toEqual(each);
+});
+
 test('any text is read or refused with 400', () => {
   const part = fc.constantFrom('spec.title', 'spec.priority', 'spec.published', 'name', ' in ', 'notin', ...Array.from('ab10=!<>^(), \\\t\0\ud800'));
   const any = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.array(part, { maxLength: 20 }).map((parts) => parts.join('')));

@@ -18,6 +18,11 @@ describe('whose settings', () => {
     expect(await client.get(path.slice(0, -1))).toMatchObject({ status: 303 });
   });
 
+  test('the way back from the login has all that was asked for', async () => {
+    const { headers } = await new FormClient(server).get('/settings/sessions/?a=1&b=%26%23+2');
+    expect(new URL(headers.location!, 'http://own.example').searchParams.get('next')).toBe('/settings/sessions/?a=1&b=%26%23+2');
+  });
+
   test('a form that was sent after the session ended leads to its page', async () => {
     const client = new FormClient(server);
     expect(await client.post(`/settings/sessions/${unknownId}/`)).toMatchObject({ status: 303, headers: { location: '/login/?next=%2Fsettings%2Fsessions%2F' } });

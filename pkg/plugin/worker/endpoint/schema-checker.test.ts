@@ -46,3 +46,9 @@ test('of a large body that is all wrong not every fault is kept', () => {
   expect(check(times(1_500_000, () => 0))).toMatchObject([{ field: 'body[0]' }]);
   expect(check(times(1000, () => 0))).toHaveLength(100);
 });
+
+test('a cause names fields as they are, whatever they hold', () => {
+  const names = ['a/b', 'm~n', '~1', 'plain'];
+  const check = checkOf(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Integer()]))));
+  expect(check(Object.fromEntries(names.map((name) => [name, 'x']))).map(({ field }) => field)).toEqual(['body[a/b]', 'body[m~n]', 'body[~1]', 'body.plain']);
+});
