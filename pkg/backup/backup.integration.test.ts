@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, migrate, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../testenv/test-database.ts';
 import { backUp } from './back-up.ts';
-import { putTogether, takenApart } from './backuptest/plain-archive.ts';
+import { putTogether, takenApart, type PlainArchive } from './backuptest/plain-archive.ts';
 import { filled, shop, structure } from './backuptest/shop-schema.ts';
 import { restore } from './restore.ts';
 
@@ -55,6 +55,45 @@ test('rows that contradict each other are refused in a sentence, and leave nothi
   const plain = takenApart(archive);
   plain.tables.find(({ line }) => line['table'] === 'receipts')!.rows = Buffer.from('1\t\\N\t77\n2\t\\N\t77\n');
   await expect(restored(database, putTogether(plain))).rejects.toThrow(/^The rows of the backup contradict each other: .*foreign key/);
+  expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
+});
+
+test('a schema adopts what was restored when all of it is there: rows, references, sequences', async () => {
+  const database = await newDatabase();
+  const seen: unknown[] = [];
+  const adopting: typeof shop = {
+    ...shop,
+    adopt: async (client, { state, replaced, tables }) => {
+      const { rows } = await client.query(`SELECT (SELECT count(*)::int FROM shop.m_1) AS rows, (SELECT last_value::int FROM pg_sequences WHERE sequencename = 'kinds_id_seq') AS sequence,
+        (SELECT count(*)::int FROM pg_constraint WHERE contype = 'f' AND connamespace = 'shop'::regnamespace) AS references, (SELECT count(*)::int FROM pg_trigger WHERE tgname = 'stamp') AS triggers`);
+      seen.push(rows[0], state, replaced, Array.from(tables.keys()));
+    },
+  };
+  await restore({ database, schemas: [adopting], replace: false, signal, serverWait: 0 }, Readable.from([archive], { objectMode: false }));
+  expect(seen).toEqual([{ rows: 500, sequence: 3, references: 2, triggers: 1 }, { customers: 4 }, undefined, ['m_1', 'm_3']]);
+});
+
+test.each<[string, (plain: PlainArchive) => void]>([
+  [
+    'twice',
+    ({ header, tables, totals }) => {
+      const again = tables.find(({ line }) => line['table'] === 'kinds')!;
+      totals.rows += again.count['rows'] as number;
+      header['tables'] = totals.tables = tables.push(again);
+    },
+  ],
+  [
+    'not at all',
+    ({ header, tables, totals }) => {
+      totals.rows -= tables.shift()!.count['rows'] as number;
+      header['tables'] = totals.tables = tables.length;
+    },
+  ],
+])('a backup that has a table %s is refused, and leaves nothing', async (_, forge) => {
+  const database = await newDatabase();
+  const plain = takenApart(archive);
+  forge(plain);
+  await expect(restored(database, putTogether(plain))).rejects.toThrow('The backup is damaged');
   expect(await linesOf(database, "SELECT FROM pg_namespace WHERE nspname = 'shop'")).toEqual([]);
 });
 

@@ -16,7 +16,8 @@ export const shop: BackedUpSchema = {
   contents: {
     '0001_base': {
       tables: { customers: ['id', 'name', 'best'], receipts: ['id', 'text', 'customer'], kinds: ['id', 'name'] },
-      sequences: ['customers_id_seq', 'kinds_id_seq'],
+      // Nothing is taken from the last.
+      sequences: ['customers_id_seq', 'kinds_id_seq', 'vouchers'],
     },
     '0002_notes': { tables: { customers: ['id', 'name', 'best', 'note'] } },
   },
@@ -40,6 +41,7 @@ async function makeBase(db: Kysely<unknown>): Promise<void> {
     'CREATE TABLE receipts (id int PRIMARY KEY, text text, customer int REFERENCES customers)',
     'ALTER TABLE customers ADD CONSTRAINT best_receipt FOREIGN KEY (best) REFERENCES receipts',
     'CREATE TABLE kinds (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)',
+    'CREATE SEQUENCE vouchers',
     'CREATE TABLE carts (id int PRIMARY KEY)',
     'CREATE UNLOGGED TABLE counters (id int PRIMARY KEY)',
     "INSERT INTO customers (name) VALUES ('from the migration')",
@@ -62,6 +64,7 @@ export const filled = `
   ALTER TABLE shop.m_1 DROP COLUMN lost;
   CREATE INDEX m_1_labels ON shop.m_1 USING gin (labels) WITH (fastupdate = off);
   CREATE INDEX m_1_created ON shop.m_1 (created NULLS FIRST, namespace DESC, name);
+  CREATE INDEX m_1_rev ON shop.m_1 (rev DESC NULLS LAST, name DESC NULLS FIRST);
   CREATE UNIQUE INDEX m_1_i_1_unique ON shop.m_1 (i_1);
   CREATE INDEX m_1_i_5 ON shop.m_1 USING gin (i_5);
   CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON shop.m_1 FOR EACH ROW WHEN (NEW.labels = '{}') EXECUTE FUNCTION shop.stamp();
