@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { TrustedProxies } from '#pkg/http/index';
+import { ByteBudget, TrustedProxies } from '#pkg/http/index';
 import { AccessServer } from './access-server.ts';
 import { startAccessTest } from './accesstest/start-access-test.ts';
 import { jsonAnswer } from './http/operation.ts';
@@ -42,6 +42,27 @@ test('no more requests are under way than may be: one more is told to come again
     await server.stop();
   }
   expect(server.logs).toContainEqual(expect.objectContaining({ level: 40, refused: { total: 1 } }));
+});
+
+test('a large body for which there is no room is told to come again, and counted as refused', async () => {
+  const byteBudget = new ByteBudget({ total: 1_000_000, parsed: 10_000_000, maxWaitMs: 0 });
+  const server = await startAccessTest({
+    byteBudget,
+    operations: () => [{ method: 'POST', path: '/large/', operationId: 'large', access: 'user', handle: async ({ request }) => jsonAnswer(200, { size: (await request.body()).length }) }],
+  });
+  try {
+    const as = await server.addUser({ username: 'mia' });
+    const send = (): ReturnType<typeof server.send> => server.send('POST', '/large/', { as, body: 'x'.repeat(900_000), headers: { 'content-type': 'application/json' } });
+    const held = { owner: 'user:somebody', bytes: 0 };
+    byteBudget.moved.add(held, 500_000);
+    expect(await send()).toMatchObject({ status: 429, json: { code: 'throttled' } });
+    expect(await server.metrics.getSingleMetricAsString('svc_requests_refused_total')).toContain('{reason="bytes"} 1');
+    expect(await server.metrics.getSingleMetricAsString('svc_http_bytes_in_flight')).toContain('{use="moved"} 500000');
+    byteBudget.moved.give(held, held.bytes);
+    expect(await send()).toMatchObject({ status: 200, json: { size: 900_000 } });
+  } finally {
+    await server.stop();
+  }
 });
 
 test('what fails because of the database is 503 and says why, without a word of what it was', async () => {

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHead
 import { pino, type Logger } from 'pino';
 import { Registry as MetricsRegistry } from 'prom-client';
 import { Database, migrate, silentLog } from '#pkg/database/index';
-import { ServiceUrl, TrustedProxies } from '#pkg/http/index';
+import { ServiceUrl, TrustedProxies, type ByteBudget } from '#pkg/http/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
 import { AccessDatabase } from '../access-database.ts';
 import { AccessServer } from '../access-server.ts';
@@ -38,6 +38,8 @@ export interface AccessTestOptions {
   allowedOrigins?: readonly string[];
   /** Requests under way; one more is refused at once. Default: no limit. */
   maxInFlight?: number;
+  /** Default: nothing is counted. */
+  byteBudget?: ByteBudget;
 }
 
 export interface AccessAnswer {
@@ -108,7 +110,7 @@ async function startReplica(home: TestDatabase, logs: Record<string, unknown>[],
   const parts: AccessTestParts = { database, access, audit: new Audit(access), principals: new Principals(access), log };
   const proxies = new TrustedProxies(options.trustedProxies ?? []);
   const metrics = new MetricsRegistry();
-  const server = new AccessServer({ svcVersion: 'test', log, metrics, host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }) });
+  const server = new AccessServer({ svcVersion: 'test', log, metrics, host: '127.0.0.1', port: 0, proxies, ...(options.maxInFlight === undefined ? {} : { maxInFlight: { total: options.maxInFlight, maxWaitMs: 0 } }), ...(options.byteBudget === undefined ? {} : { byteBudget: options.byteBudget }) });
   const { port } = await server.listen();
   server.serve({
     credentials: options.credentials?.(parts) ?? [testCredential],

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { ByteBudget } from '#pkg/http/index';
 import { waitUntil } from '../../testenv/faults/wait-until.ts';
 import { post, posts, startReplica, startTestApi, type Answer, type TestApi, type TestReplica } from './start-test-api.ts';
@@ -23,14 +24,16 @@ afterAll(() => api.stop());
 
 interface Served {
   url: string;
+  metrics: Registry;
   call: (...request: Parameters<TestReplica['call']>) => Promise<Answer>;
 }
 
 /** On the same store, with a budget: with it everything is let go in the end. */
 async function withBudget(budget: ByteBudget, work: (served: Served) => Promise<void>): Promise<void> {
-  const replica = await startReplica(api.store, { http: { host: '127.0.0.1', port: 0, byteBudget: budget } });
+  const metrics = new Registry();
+  const replica = await startReplica(api.store, { metrics, http: { host: '127.0.0.1', port: 0, byteBudget: budget } });
   try {
-    await work({ url: replica.url, call: (...request) => replica.call(...request) });
+    await work({ url: replica.url, metrics, call: (...request) => replica.call(...request) });
   } finally {
     await replica.stop();
   }
@@ -90,7 +93,7 @@ describe('requests that are larger together than the budget', () => {
 
   test('are 429 for whom the share is used up when nobody ends in time, and nobody else notices', async () => {
     const budget = new ByteBudget({ total: 8 * megabyte, parsed: 16 * megabyte, maxWaitMs: 0 });
-    await withBudget(budget, async ({ call }) => {
+    await withBudget(budget, async ({ call, metrics }) => {
       const create = (user: string): Promise<Answer> => call('POST', `${posts}?dryRun=All`, { body: largePost('shared'), headers: { 'x-user': user } });
       const held = { owner: 'user:greedy', bytes: 0 };
       budget.moved.add(held, 4 * megabyte);
@@ -98,6 +101,13 @@ describe('requests that are larger together than the budget', () => {
       expect(refused.body).toMatchObject({ code: 429, reason: 'TooManyRequests', message: expect.stringContaining('of one user') });
       expect(refused.headers.get('retry-after')).toBe('1');
       expect((await create('modest')).status).toBe(201);
+      const others = { owner: 'user:others', bytes: 0 };
+      budget.moved.add(others, 4 * megabyte);
+      expect((await create('modest')).body.message).not.toContain('of one user');
+      budget.moved.give(others, others.bytes);
+      const refusals = await metrics.getSingleMetricAsString('svc_requests_refused_total');
+      expect(refusals).toContain('{reason="user_bytes"} 1');
+      expect(refusals).toContain('{reason="bytes"} 1');
       const small = await call('POST', `${posts}?dryRun=All`, { body: post('small'), headers: { 'x-user': 'greedy' } });
       expect(small.status).toBe(201);
       budget.moved.give(held, held.bytes);
