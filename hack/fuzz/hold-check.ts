@@ -5,7 +5,7 @@ import type { Ran } from './fuzz-run.ts';
 import type { CaseRun } from './run-case.ts';
 
 /** Longest hold that is allowed, in milliseconds of processor time, with the few that the meter itself may add; longer on a slower processor. */
-const allowedMs = (100 + 8) * processorSlowness();
+const defaultAllowedMs = (100 + 8) * processorSlowness();
 const repetitions = 3;
 /** Looked at for one hold, the largest first, and after one batch. */
 const suspectsEach = 6;
@@ -26,14 +26,16 @@ export interface ProvenHold {
 export class HoldCheck {
   readonly #target: FuzzTarget;
   readonly #run: (fuzzCase: FuzzCase) => Promise<CaseRun>;
+  readonly #isLong: (hold: Hold) => boolean;
 
-  constructor(target: FuzzTarget, run: (fuzzCase: FuzzCase) => Promise<CaseRun>) {
+  constructor(target: FuzzTarget, run: (fuzzCase: FuzzCase) => Promise<CaseRun>, allowedMs = defaultAllowedMs) {
     this.#target = target;
     this.#run = run;
+    this.#isLong = ({ cpu }) => cpu > allowedMs;
   }
 
   async check(ran: readonly Ran[]): Promise<ProvenHold[]> {
-    const holds = (await this.#target.takeHolds()).filter(isLong);
+    const holds = (await this.#target.takeHolds()).filter(this.#isLong);
     if (holds.length === 0) return [];
     const bySize = ran.toSorted((a, b) => b.bytes - a.bytes);
     const underWay = holds.toSorted((a, b) => b.cpu - a.cpu).flatMap((hold) => bySize.filter(({ began, ended }) => began < hold.ended && ended > hold.began).slice(0, suspectsEach));
@@ -51,15 +53,11 @@ export class HoldCheck {
     let at = 0;
     for (let i = 0; i < repetitions; i += 1) {
       const { outcomes } = await this.#run(ran.fuzzCase);
-      const [longest] = (await this.#target.takeHolds()).filter(isLong).toSorted((a, b) => b.cpu - a.cpu);
+      const [longest] = (await this.#target.takeHolds()).filter(this.#isLong).toSorted((a, b) => b.cpu - a.cpu);
       if (longest === undefined) return undefined;
       cpu = Math.min(cpu, longest.cpu);
       at = Math.max(0, outcomes.findIndex(({ began, ended }) => began < longest.ended && ended > longest.began));
     }
     return { ran, cpu, at };
   }
-}
-
-function isLong({ cpu }: Hold): boolean {
-  return cpu > allowedMs;
 }

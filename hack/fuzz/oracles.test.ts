@@ -142,7 +142,7 @@ describe('a hold of the event loop', () => {
     ['that is short is none', [[{ ...hold, cpu: 50 }]], undefined],
     ['while nothing ran is none', [[{ ...hold, began: 2000, ended: 3000 }]], undefined],
   ])('%s', async (_reason, told: Hold[][], cpu) => {
-    const check = new HoldCheck({ takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget, async () => ({ outcomes: [] }));
+    const check = new HoldCheck({ takeHolds: async () => told.shift() ?? [] } as unknown as FuzzTarget, async () => ({ outcomes: [] }), 100);
     expect((await check.check([ran]))[0]?.cpu).toBe(cpu);
   });
 
