@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity clean
+.PHONY: help run build lint test verify bench faults fuzz attack matrix tenants timing plans holds seeds churn whole chart image imagecheck rollout upgrade backup capacity everything clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -77,6 +77,10 @@ backup: build ## a backup and a restore of a million objects, beside pg_dump (AR
 
 capacity: build ## bytes, write-ahead log, processor time and memory for each object and request (ARGS='--quick')
 	node --import tsx hack/capacity/main.ts $(ARGS)
+
+everything: build ## every suite whole, with a table at the end: for hours, before a release (ARGS='--only=fuzz,matrix', '--sample')
+	node hack/helm/fetch.mjs
+	node hack/run-suites.mjs $(ARGS)
 
 clean: ## remove what was built (never data)
 	rm -rf dist coverage

@@ -78,3 +78,9 @@ describe('the summary of CI', () => {
     expect(await run('print-summary.mjs', join(folder, 'absent'), write('jest.json', jest))).toEqual({ code: 1, output: 'FAILED absent: it wrote no report\n10 passed, 1 failed\n' });
   });
 });
+
+test('a suite that is not there is named before any runs', async () => {
+  const path = fileURLToPath(new URL('run-suites.mjs', import.meta.url));
+  const ended = new Promise((resolve) => execFile(process.execPath, [path, '--only=verify,nonsense'], (error, _, stderr) => resolve([error?.code, stderr])));
+  expect(await ended).toEqual([2, expect.stringMatching(/^There is no suite nonsense; there are verify, test, /)]);
+});

@@ -1,0 +1,134 @@
+/**
+ * Runs what proves and measures the system, one suite after another, and prints a table and `N passed, N failed`; exits 1 on any failure.
+ *
+ *   node hack/run-suites.mjs             each suite whole: `make everything`, for hours
+ *   node hack/run-suites.mjs --sample    of each suite as much as CI waits for: `.ci/run`
+ *   --only=a,b                           only these suites
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/**
+ * In the order they run. A suite gets `arguments`, and `sample` or `whole` besides; it writes its counts where `--summary` says, or with
+ * `report: 'jest'` as jest does. With `report: 'exit status'` it passes or fails as one.
+ */
+const suites = [
+  { name: 'verify', run: npmRun('verify') },
+  { name: 'test', run: npmTest(), report: 'jest' },
+  { name: 'whole', run: npmTest(), report: 'jest', env: { SVC_TEST_WHOLE: '1' }, sample: [`(${sampleOfWholeTests().join('|')})\\.whole\\.test`], whole: ['\\.whole\\.test'] },
+  { name: 'plans', run: npmTest(), report: 'jest', env: { SVC_TEST_WHOLE: '1', SVC_TEST_PLAN_OBJECTS: '100000' }, arguments: ['pkg/storage/postgres/list-plans'], isWholeOnly: true },
+  // With a seed CI tries the same each time: what chance finds on a long run of its own is not for the next commit to stumble over.
+  { name: 'faults', run: built('faults'), sample: ['--seed=1', '--seconds=30', '--faults=kill-server,terminate-listeners,fast-restart,connections-cut,answers-lost,disk-full,history-compacted,watchers-cut'] },
+  { name: 'rollout', run: built('rollout'), sample: ['--quick', '--seed=1', '--only=upgrade'], needsHistory: true },
+  { name: 'upgrade', run: built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
+  { name: 'image', run: source('image', 'check.ts'), report: 'exit status' },
+  { name: 'backup', run: source('backup'), report: 'exit status', sample: ['--objects=20000'] },
+  { name: 'fuzz', run: built('fuzz'), sample: ['--seed=ci', '--seconds=20'], whole: ['--seconds=600'] },
+  // A machine of CI's is not ours alone: whether the user is refused counts, how long it takes is shown.
+  { name: 'attack', run: built('attack'), sample: ['--sample', '--seconds=30'] },
+  { name: 'matrix', run: built('matrix'), sample: ['--cells=3000', '--seed=ci'] },
+  { name: 'tenants', run: built('tenants'), sample: ['--seconds=20', '--quiet=5', '--untimed'] },
+  { name: 'holds', run: built('holds'), sample: ['--every=8', '--models=50'] },
+  { name: 'seeds', run: source('seeds'), sample: ['--runs=60', '--seed=1'] },
+  { name: 'churn', run: built('churn'), report: 'exit status', sample: ['--rounds=10'] },
+  { name: 'timing', run: built('timing'), report: 'exit status', isWholeOnly: true },
+  { name: 'bench', run: built('bench'), report: 'exit status', sample: ['--quick', '--only=get,create,watch'] },
+  { name: 'capacity', run: built('capacity'), report: 'exit status', isWholeOnly: true },
+];
+
+/** One or two of each kind of whole program, and what has no other suite. */
+function sampleOfWholeTests() {
+  return [
+    'cmd/svc/(svc|full-disk|plugin-reload|terminal-log|backup-restore)',
+    'hack/(start|backup/point-in-time|helm/chart|observability/alerts)',
+    'pkg/access/(pages/pages\\.browser|access-keys/signature-clients)',
+    'pkg/apiserver/(keys/key-worker|openapi/docs-page)',
+    'pkg/plugin/host/plugin-life',
+    'pkg/storage/postgres/(lost-connections|synchronous-standby)',
+    'pkg/testenv/contract/(clients-informer|verbs-replicas|watch-replicas)',
+  ];
+}
+
+function npmRun(script) {
+  return ['npm', 'run', '--silent', script, '--'];
+}
+
+function npmTest() {
+  return ['npm', 'test', '--silent', '--', '--ci'];
+}
+
+/** Against what `npm run verify` or `make` has built. */
+function built(suite) {
+  return [process.execPath, '--import', 'tsx', `hack/${suite}/main.ts`];
+}
+
+/** Against the sources. */
+function source(suite, file = 'main.ts') {
+  return [process.execPath, '--conditions=source', '--import', 'tsx', `hack/${suite}/${file}`];
+}
+
+const { values } = parseArgs({ options: { sample: { type: 'boolean' }, only: { type: 'string' } } });
+const only = values.only?.split(',');
+const unknown = only?.filter((name) => !suites.some((suite) => suite.name === name)) ?? [];
+if (unknown.length > 0) {
+  process.stderr.write(`There is no suite ${unknown.join(', ')}; there are ${suites.map(({ name }) => name).join(', ')}.\n`);
+  process.exit(2);
+}
+
+const reports = mkdtempSync(join(tmpdir(), 'svc-suites-'));
+/** The suite that runs, in a process group of its own: what it leaves behind is in that group. */
+let running;
+process.on('exit', () => {
+  killRunning();
+  rmSync(reports, { recursive: true, force: true });
+});
+for (const [signal, status] of [['SIGINT', 130], ['SIGTERM', 143]]) process.on(signal, () => process.exit(status));
+
+const isShallow = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' }).stdout.trim() === 'true';
+const table = [];
+const files = [];
+for (const suite of suites.filter(({ name, isWholeOnly }) => only?.includes(name) ?? !(values.sample && isWholeOnly))) {
+  if (suite.needsHistory && isShallow) {
+    table.push([suite.name, 'not run: this clone is shallow, and it builds earlier commits']);
+    continue;
+  }
+  const began = Date.now();
+  const file = join(reports, `${suite.name}.json`);
+  files.push(file);
+  const status = await runSuite(suite, file);
+  if (suite.report === 'exit status') writeFileSync(file, JSON.stringify(status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }));
+  const row = [suite.name, status === 0 ? 'passed' : 'FAILED', `${Math.round((Date.now() - began) / 1000)} s`];
+  table.push(row);
+  process.stdout.write(`### ${row.join(', ')}\n`);
+}
+process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
+process.exitCode = spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
+
+function runSuite({ run, report, env, arguments: always = [], sample = [], whole = [] }, file) {
+  const summary = report === 'jest' ? ['--json', `--outputFile=${file}`] : report === 'exit status' ? [] : [`--summary=${file}`];
+  const [program, ...args] = [...run, ...always, ...(values.sample ? sample : whole), ...summary];
+  process.stdout.write(`\n### ${[program, ...args].join(' ')}\n`);
+  return new Promise((resolve, reject) => {
+    running = spawn(program, args, { cwd: root, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+    running.once('error', reject);
+    running.once('exit', (code) => {
+      killRunning();
+      resolve(code ?? 1);
+    });
+  });
+}
+
+function killRunning() {
+  try {
+    if (running?.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
+  } catch {
+    // Nothing is left of it.
+  }
+  running = undefined;
+}
