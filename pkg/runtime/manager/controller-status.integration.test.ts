@@ -144,18 +144,22 @@ test('reconciles that fail and events that are lost are told, and no longer when
 
 test('a handler that fails while it yields loses its event, and that is told', async () => {
   let isBroken = true;
+  let fail = (): void => undefined;
+  const hasFailed = new Promise<void>((resolve) => (fail = resolve));
   const yielding = controllerFor(postType)
     .named('yielding')
     .watches(postType, function* ({ object: { metadata } }) {
       yield { namespace: '', name: 'other' };
-      if (isBroken && metadata.name === 'yielded') throw new TypeError('no mapping');
+      if (!isBroken || metadata.name !== 'yielded') return;
+      setImmediate(fail);
+      throw new TypeError('no mapping');
     })
     .reconcile(async () => undefined);
   const running = startManager({ client, controllers: [yielding] });
   const { manager } = running;
   try {
     await client.create(postType, newPost('yielded'));
-    await running.until(() => manager.failures !== undefined);
+    await hasFailed;
     expect(manager.failures).toMatchObject({ objects: 1, last: { controller: 'yielding', request: 'posts /yielded', error: { message: 'no mapping' } } });
     isBroken = false;
     await client.patch(postType, { namespace: '', name: 'yielded' }, { type: 'merge', patch: { spec: { title: 'mended' } } });
