@@ -14,7 +14,7 @@ beforeAll(async () => {
     ['b', { tier: 'silver', empty: '' }, { slug: 'a,b', tags: ['red'], priority: 2, score: 1, published: false, publishedAt: '2026-06-01T00:00:00Z' }],
     ['c', { tier: 'gold', empty: 'no' }, { slug: 'x=y', tags: [], priority: -5, score: -1.25, title: 'pre_fix%' }],
     ['d', {}, { slug: '\\', title: 'prefix' }],
-    ['e', { tier: 'bronze' }, { slug: 'one two', tags: ['a,b', '(x)'], priority: 10, title: 'pre' }],
+    ['e', { tier: 'bronze' }, { slug: 'one two', tags: ['a,b', '(x)', '"', '\\', '\\"', '{}', 'NULL', 'a"b\\c'], priority: 10, title: 'pre' }],
   ] as const) {
     const { status, text } = await client.post(articles, article(name, spec, { labels }));
     if (status !== 201) throw new Error(`Not stored: ${text}`);
@@ -107,6 +107,14 @@ describe('fieldSelector', () => {
     ['tags=red,tags=blue', 'a'],
     ['tags!=red', 'cde'],
     ['tags notin (red)', 'cde'],
+    ['tags="', 'e'],
+    ['tags=\\\\', 'e'],
+    ['tags=\\\\"', 'e'],
+    ['tags={}', 'e'],
+    ['tags=NULL', 'e'],
+    ['tags=null', ''],
+    ['tags in (a"b\\\\c,blue)', 'ae'],
+    ['tags notin (\\\\,red)', 'cd'],
     ['priority=1', 'a'],
     ['priority=01', undefined],
     ['priority!=1', 'bcde'],
