@@ -78,14 +78,19 @@ test('a backup is of one moment, whatever is written and made meanwhile', async 
   const database = await newDatabase('svc');
   await migrate(database, 'shop', shop.migrations);
   const over = new AbortController();
+  // In one round: fewer than a backup has attempts, each of which may find another table.
+  let newTables = 0;
   const writing = (async () => {
     for (let i = 10; !over.signal.aborted; i += 1) {
       await database.pool.query(`BEGIN; INSERT INTO shop.customers (name) VALUES ('customer ${i}'); INSERT INTO shop.receipts VALUES (${i}, 'to ${i}', NULL); COMMIT`);
-      if (i % 50 === 0) await database.pool.query(`BEGIN; INSERT INTO shop.kinds (name) VALUES ('kind ${i}'); DO $$ BEGIN EXECUTE 'CREATE TABLE shop.m_' || currval('shop.kinds_id_seq') || ' (body text)'; END $$; COMMIT`);
+      if (i % 50 !== 0 || newTables === 0) continue;
+      newTables -= 1;
+      await database.pool.query(`BEGIN; INSERT INTO shop.kinds (name) VALUES ('kind ${i}'); DO $$ BEGIN EXECUTE 'CREATE TABLE shop.m_' || currval('shop.kinds_id_seq') || ' (body text)'; END $$; COMMIT`);
     }
   })();
   try {
     for (let round = 0; round < 5; round += 1) {
+      newTables = 20;
       const { tables } = takenApart(await backedUp(database));
       const rowsOf = (name: string): number => tables.find(({ line }) => line['table'] === name)!.count['rows'] as number;
       expect(rowsOf('customers') - 1).toBe(rowsOf('receipts'));
@@ -196,6 +201,15 @@ describe('to replace drops what is in the schema, and nothing else', () => {
     await expect(restored(database, archive, { replace: true })).rejects.toThrow(`Something that is not of svc would go as well: ${sentence}; take that away before --replace.`);
     expect(await linesOf(database, 'SELECT name FROM shop.customers')).toEqual([{ name: 'from the migration' }]);
     await database.pool.query(`DROP ${drop}`);
+    await restored(database, archive, { replace: true });
+    expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
+  });
+
+  test('what depends on tables in it goes before them, and functions that tables need after', async () => {
+    const database = await newDatabase();
+    await migrate(database, 'shop', shop.migrations);
+    await database.pool.query(`CREATE VIEW shop.names AS SELECT name FROM shop.customers; CREATE MATERIALIZED VIEW shop.counted AS SELECT count(*) FROM shop.customers;
+      CREATE TABLE shop.stamped (labels text[]); CREATE TRIGGER t BEFORE INSERT ON shop.stamped FOR EACH ROW EXECUTE FUNCTION shop.stamp()`);
     await restored(database, archive, { replace: true });
     expect(await linesOf(database, structure)).toEqual(await linesOf(original, structure));
   });
