@@ -11,7 +11,7 @@ beforeAll(async () => {
   await registerModels(client);
   for (const [name, labels, spec] of [
     ['a', { tier: 'gold', 'example.com/x': '1' }, { slug: 'one', tags: ['red', 'blue'], priority: 1, score: 0.5, published: true, publishedAt: '2026-01-01T00:00:00Z' }],
-    ['b', { tier: 'silver', empty: '' }, { slug: 'a,b', tags: ['red'], priority: 2, score: 1, published: false, publishedAt: '2026-06-01T00:00:00Z' }],
+    ['b', { tier: 'silver', empty: '' }, { slug: 'a,b', title: '\u{10ffff}\ud7ffx', tags: ['red'], priority: 2, score: 1, published: false, publishedAt: '2026-06-01T00:00:00Z' }],
     ['c', { tier: 'gold', empty: 'no' }, { slug: 'x=y', tags: [], priority: -5, score: -1.25, title: 'pre_fix%' }],
     ['d', {}, { slug: '\\', title: 'prefix' }],
     ['e', { tier: 'bronze' }, { slug: 'one two', tags: ['a,b', '(x)', '"', '\\', '\\"', '{}', 'NULL', 'a"b\\c'], priority: 10, title: 'pre' }],
@@ -142,6 +142,9 @@ describe('fieldSelector', () => {
     ['title^=pre', 'cde'],
     ['title^=pre_', 'c'],
     ['title^=pre_fix%', 'c'],
+    ['title^=\u{10ffff}', 'b'],
+    ['title^=\u{10ffff}\ud7ff', 'b'],
+    ['title^=\u{10ffff}\ud7ffy', ''],
     ['title=pre', 'e'],
     ['title>pre,title<prefix', 'c'],
     ['metadata.creationTimestamp>2020-01-01T00:00:00Z', 'abcde'],
