@@ -48,7 +48,7 @@ export interface Answer {
 
 /** One request, read to its end. */
 export async function call(env: TestEnv, path: string, init: TestRequest = {}): Promise<Answer> {
-  const response = await env.request(path, { signal: AbortSignal.timeout(20_000), ...init });
+  const response = await env.request(path, { signal: AbortSignal.timeout(60_000), ...init });
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: parsed(text), warnings: warningTexts(response.headers) };
 }
