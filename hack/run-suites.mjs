@@ -45,7 +45,7 @@ const suites = [
 /** One or two of each kind of whole program, and what has no other suite. */
 function sampleOfWholeTests() {
   return [
-    'cmd/svc/(svc|full-disk|plugin-reload|terminal-log|backup-restore)',
+    'cmd/svc/(svc|full-disk|plugin-reload|terminal-log)',
     'hack/(start|backup/point-in-time|helm/chart|observability/alerts)',
     'pkg/access/(pages/pages\\.browser|access-keys/signature-clients)',
     'pkg/apiserver/(keys/key-worker|openapi/docs-page)',
