@@ -25,7 +25,12 @@ export function dependenciesOf({ spec }: Plugin): string[] {
   return Object.keys(spec.dependencies ?? {}).toSorted();
 }
 
+/** Does it name `name` as a dependency? */
+export function dependsOn({ spec }: Pick<Plugin, 'spec'>, name: string): boolean {
+  return Object.hasOwn(spec.dependencies ?? {}, name);
+}
+
 /** Those that name `name` as a dependency. */
 export function dependentsOf(name: string, all: readonly Plugin[]): string[] {
-  return all.filter(({ spec }) => Object.hasOwn(spec.dependencies ?? {}, name)).map(({ metadata }) => metadata.name);
+  return all.filter((plugin) => dependsOn(plugin, name)).map(({ metadata }) => metadata.name);
 }

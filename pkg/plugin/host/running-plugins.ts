@@ -3,6 +3,7 @@ import type { PluginSpec } from '#pkg/apis/index';
 import type { EndpointCall } from '../endpoint/endpoint-call.ts';
 import { endpointRoute } from '../endpoint/endpoint-path.ts';
 import type { PluginCrash, PluginWorker } from '../worker/plugin-worker.ts';
+import { dependsOn } from './dependencies.ts';
 import type { ConditionChange } from './plugin-conditions.ts';
 import { workerStopMs, type PreparedPlugin } from './start-plugin.ts';
 
@@ -94,7 +95,7 @@ export class RunningPlugins {
     const stop = (name: string): Promise<void> => {
       const present = stopping.get(name);
       if (present !== undefined) return present;
-      const dependents = Array.from(all).filter(([, { spec }]) => Object.hasOwn(spec.dependencies ?? {}, name));
+      const dependents = Array.from(all).filter(([, plugin]) => dependsOn(plugin, name));
       const stopped = Promise.all(dependents.map(([each]) => stop(each))).then(() => all.get(name)!.worker.stop(workerStopMs));
       stopping.set(name, stopped);
       return stopped;
