@@ -11,7 +11,6 @@ import { HeldPlaces, type Place, type PlacesOwner } from './held-places.ts';
 import { KeyedGates } from './keyed-gates.ts';
 import { refusals, type RefusedBy } from './refusal.ts';
 import { Senders, type SendersOptions } from './senders.ts';
-import { UserCounter } from './user-counter.ts';
 import { VerifiedCredentials } from './verified-credentials.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
@@ -98,8 +97,8 @@ export class InFlightLimits implements PlacesOwner {
   private readonly verified: VerifiedCredentials;
   private readonly wrong: WrongCredentials | undefined;
   private readonly visits = new Map<RequestContext, Visit>();
-  private readonly requests: UserCounter;
-  private readonly watches: UserCounter;
+  private readonly requestsByUser: KeyedGates;
+  private readonly watchesByUser: KeyedGates;
   private watchCount = 0;
 
   constructor(options: MaxInFlight) {
@@ -107,8 +106,8 @@ export class InFlightLimits implements PlacesOwner {
     this.options = options;
     this.credentialOf = credentialOf;
     this.verified = verified;
-    this.requests = new UserCounter(perUser);
-    this.watches = new UserCounter(options.watchesPerUser);
+    this.requestsByUser = new KeyedGates({ limit: perUser ?? Infinity, maxWaitMs: 0 });
+    this.watchesByUser = new KeyedGates({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
     this.lookups = new Gate({ limit: maxLookups, maxWaitMs });
     this.lookupsByNetwork = new KeyedGates({ limit: maxOfNetwork, maxWaitMs });
@@ -166,7 +165,7 @@ export class InFlightLimits implements PlacesOwner {
     if (visit.exemption !== undefined) return next(context);
     if (isWatch(context)) return this.watch(next, context, { places: visit.places, isStranger });
     // Strangers are counted by their network, and not while they send.
-    if (!isStranger && visit.places.enter({ entrance: this.requests.of(context.user.name), by: 'user', isKept: true, isOwn: true }) !== true) return this.refuse('user', context);
+    if (!isStranger && visit.places.enter({ entrance: this.requestsByUser.of(context.user.name), by: 'user', isKept: true, isOwn: true }) !== true) return this.refuse('user', context);
     return next(context);
   };
 
@@ -236,13 +235,14 @@ export class InFlightLimits implements PlacesOwner {
   private async watch(next: Handler, context: RequestContext, { places, isStranger }: { places: HeldPlaces; isStranger: boolean }): Promise<void> {
     if (this.watchCount >= (this.options.watches ?? Infinity)) return this.refuse('watches', context);
     const user = isStranger ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
-    if (!this.watches.add(user)) return this.refuse('user_watches', context);
+    const place = this.watchesByUser.of(user);
+    if (place.enter(context.response) !== true) return this.refuse('user_watches', context);
     this.watchCount += 1;
     onBegin(context.response, () => places.release());
     try {
       await next(context);
     } finally {
-      this.watches.remove(user);
+      place.leave();
       this.watchCount -= 1;
     }
   }
