@@ -8,6 +8,7 @@ export * from './client/client.ts';
 export * from './client/gather-list.ts';
 export * from './client/fence.ts';
 export * from './client/resource-type.ts';
+export * from './client/ends-within.ts';
 export * from './client/within-time.ts';
 export * from './meta/finalizers.ts';
 export * from './meta/object.ts';

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
-import { newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
+import { endsWithin, newBadRequest, newServiceUnavailable, newTooManyRequests, StatusError } from '#pkg/apimachinery/index';
 import type { RequestLimits } from './check-request.ts';
 import { TrustedProxies } from './client-address.ts';
 import { ClientGoneError } from './client-gone-error.ts';
@@ -233,7 +233,7 @@ export class HttpServer {
     await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
     const closed = this.stopListening();
     const done = Promise.all([closed, this.idle()]);
-    if (!(await within(Math.min(longestFarewellMs, drainTimeoutMs / 4), closed))) {
+    if (!(await endsWithin(Math.min(longestFarewellMs, drainTimeoutMs / 4), closed))) {
       this.isParting = true;
       // What has already arrived is read first, so that no whole request is lost.
       await new Promise((resolve) => {
@@ -242,12 +242,12 @@ export class HttpServer {
       for (const server of this.servers) server.closeIdleConnections();
       for (const socket of [...this.fresh, ...this.greeting.values()]) socket.destroy();
     }
-    if (await within(Math.max(0, deadline - performance.now()), done)) return;
+    if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Time to say so to whoever still waits for an answer.
-    await within(lastWordsMs, this.idle());
+    await endsWithin(lastWordsMs, this.idle());
     for (const server of this.servers) server.closeAllConnections();
-    if (!(await within(settleMs, done))) {
+    if (!(await endsWithin(settleMs, done))) {
       this.log.error({ paths: [...this.inFlight].slice(0, 10).map((context) => context.info.path.slice(0, 256)) }, 'requests ignored the end of the server');
     }
   }
@@ -385,13 +385,3 @@ function endsOf({ localPort, remoteAddress, remotePort }: Socket): string {
 }
 
 const tooManyConnections = newTooManyRequests('too many connections, please try again later');
-
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const inTime = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return inTime;
-}

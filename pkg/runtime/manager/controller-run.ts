@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { endsWithin } from '#pkg/apimachinery/index';
 import type { Controller } from '../controller/controller.ts';
 import type { Log } from '../log.ts';
 import { ItemBackoff, type RateLimiter } from '../workqueue/rate-limiter.ts';
@@ -95,10 +96,7 @@ export class ControllerRun {
     const { log, name, stopTimeoutMs = 10_000 } = this.#options;
     const controller = this.#controller;
     if (controller === undefined) return;
-    const limit = new AbortController();
-    const overdue = delay(stopTimeoutMs, 'overdue' as const, { signal: limit.signal }).catch(() => undefined);
-    if ((await Promise.race([controller.stop(), overdue])) === 'overdue') log.error({ controller: name }, 'a controller that could not be started did not stop in time, and is left behind');
-    limit.abort();
+    if (!(await endsWithin(stopTimeoutMs, controller.stop()))) log.error({ controller: name }, 'a controller that could not be started did not stop in time, and is left behind');
     this.#controller = undefined;
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
+import { endsWithin, whenAborted, type Client, type Fence } from '#pkg/apimachinery/index';
 import { systemNamespace } from '#pkg/apis/index';
 import { Cache } from '../cache/cache.ts';
 import { CachedClient } from '../cache/cached-client.ts';
@@ -178,11 +178,8 @@ export class Manager {
 
   async #stopControllers(starting: Promise<unknown>): Promise<void> {
     const { stopTimeoutMs = 20_000, log } = this.#options;
-    const limit = new AbortController();
-    const overdue = delay(stopTimeoutMs, 'overdue' as const, { signal: limit.signal }).catch(() => undefined);
     const stopped = Promise.all([starting, ...this.#runs.map((run) => run.stop())]);
-    if ((await Promise.race([stopped, overdue])) === 'overdue') log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
-    limit.abort();
+    if (!(await endsWithin(stopTimeoutMs, stopped))) log.error({ controllers: this.running }, 'reconciles did not end in time and are left behind');
     this.#isLeading = false;
     this.#runs = [];
     this.#failures = new ReconcileFailures();
