@@ -218,8 +218,8 @@ describe('an answer that nobody reads', () => {
     const server = await start({ total: 1, perUser: 8, maxWaitMs: 5 });
     expect((await server.send({ path: '/x', headers: good })).status).toBe(200);
     const socket = await askWithoutReading(server, ask('/stream', { ...good, connection: 'close' }));
-    await waitUntil(() => server.limits.running === 1);
-    await waitUntil(() => server.limits.running === 0);
+    // It is looked up with its places, and has them until its reader is waited for.
+    await waitUntil(() => server.lookups.length === 2 && server.limits.running === 0, undefined, 'the answer to wait for its reader');
     const held = server.send({ path: '/held', headers: good });
     await server.held(1);
     expect((await readAll(socket.resume())).length).toBeGreaterThan(largeBytes);
