@@ -161,7 +161,7 @@ describe('roles of plugins', () => {
     await becomes('system:plugin:later', [{ verbs: ['get', 'list'], apiGroups: ['todo.example.com'], resources: ['tasks'] }]);
     expect((await find(clusterRoleType, 'system:plugin:later'))?.metadata.labels).toEqual({ mine: 'x' });
     await client.delete(pluginType, keyOf('later'));
-    await eventually(async () => (await find(clusterRoleType, 'system:plugin:later')) === undefined);
+    await eventually(async () => (await find(clusterRoleType, 'system:plugin:later')) === undefined && (await find(clusterRoleBindingType, 'system:plugin:later')) === undefined);
   });
 
   test('a binding of its name that gives another role is replaced', async () => {
