@@ -66,8 +66,6 @@ export interface ListQuery {
   namespace?: string;
   selector: Selector;
   sort: Sort;
-  /** Who asks: one alone never has all the places for long lists. */
-  owner?: string;
   /** Asked before much is read. Default: there is always room. */
   room?: ReadRoom;
   signal?: AbortSignal;

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 import type { JsonValue } from '../meta/object.ts';
 import { newBadRequest } from '../status/status-error.ts';
+import { runAtOnce, runInTurns, type SlicedWork } from '../turns/event-loop-turns.ts';
 import type { DecodeResult } from './decode-result.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep, newTooManyValues, textViolation } from './value-rules.ts';
@@ -12,10 +13,24 @@ import { isPrototypeKey, maxJsonDepth, maxJsonValues, newTooDeep, newTooManyValu
  * 413 for more than 100 000 values and keys; 422 for an integer that a double cannot keep. 400 and 422 name the path.
  */
 export function decodeJson(bytes: Buffer): DecodeResult {
+  return runAtOnce(decoding(bytes));
+}
+
+/** The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the signal's StatusError or 504 once it aborts */
+export function decodeJsonInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
+  return runInTurns(decoding(bytes), { signal });
+}
+
+/** What the engine does at once is a slice each. */
+function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {
   const text = decodeUtf8(bytes);
+  yield;
   const strings = countStrings(bytes);
   if (typeof strings !== 'number') throw strings === 'too deep' ? newTooDeep() : newTooManyValues();
-  return examine(bytes, text, strings, parse(text));
+  yield;
+  const value = parse(text);
+  yield;
+  return examine(bytes, text, strings, value);
 }
 
 /** The same for a body that may be something else: undefined when it is not JSON, or too deep or too much to find out cheaply. */

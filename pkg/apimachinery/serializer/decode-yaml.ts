@@ -28,9 +28,9 @@ export function decodeYaml(bytes: Buffer): DecodeResult {
   return runAtOnce(decoding(bytes));
 }
 
-/** The same in slices, between which others have their turn. `bytes` must not change meanwhile. */
-export function decodeYamlInTurns(bytes: Buffer): Promise<DecodeResult> {
-  return runInTurns(decoding(bytes));
+/** The same in slices, between which others have their turn. `bytes` must not change meanwhile. @throws also the signal's StatusError or 504 once it aborts */
+export function decodeYamlInTurns(bytes: Buffer, signal?: AbortSignal): Promise<DecodeResult> {
+  return runInTurns(decoding(bytes), { signal });
 }
 
 function* decoding(bytes: Buffer): SlicedWork<DecodeResult> {

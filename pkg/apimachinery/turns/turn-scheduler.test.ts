@@ -154,7 +154,7 @@ describe('the turns of the event loop', () => {
     expect(over).toEqual(['small', 'small', 'large', 'large']);
   });
 
-  test('leave to others as much time as large work takes, whether theirs comes in slices or not', async () => {
+  test('leave to others eight times as long as large work takes, whether theirs comes in slices or not', async () => {
     const loop = new SteppedLoop();
     loop.others = 2;
     const begin = loop.time;
@@ -163,7 +163,7 @@ describe('the turns of the event loop', () => {
     const large = loop.time - begin + sumOf(await loop.turns());
     await Promise.all(works);
     expect(large).toBe(800);
-    expect(loop.time - begin - large).toBeGreaterThan(0.9 * large);
+    expect(loop.time - begin - large).toBeGreaterThan(7 * large);
   });
 
   test('let large work rest for no longer than 2 ms where there is nothing else to do', async () => {
@@ -175,7 +175,7 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeLessThanOrEqual(100 + (100 / budgetMs) * 2);
   });
 
-  test('let large work rest for 50 ms at most, however long a turn was', async () => {
+  test('let large work rest for 400 ms at most, however long a turn was', async () => {
     const loop = new SteppedLoop();
     loop.others = 5;
     const work = runInTurns((function* (): SlicedWork<void> {
@@ -186,7 +186,7 @@ describe('the turns of the event loop', () => {
     await eventLoopTurn();
     await loop.turns();
     await work;
-    expect(loop.time).toBeLessThanOrEqual(1000 + 50 + 4 * loop.others);
+    expect(loop.time).toBeLessThanOrEqual(1000 + 400 + 4 * loop.others);
   });
 
   test('let large work go on after its rest, however much small work there is', async () => {

@@ -4,8 +4,10 @@ const standardBudgetMs = 10;
 const quantumMs = 1;
 /** Work that has held the event loop for so long is large. Milliseconds. */
 const largeMs = 3;
-/** How long large work rests, at most, and how long the event loop may have had nothing to do meanwhile. Milliseconds. */
-const maxRestMs = 50;
+/** How long large work rests: so many times as long as it went on, and so many milliseconds at most. */
+const restShare = 8;
+const maxRestMs = 400;
+/** It rests no more once the event loop has had nothing to do for so long. Milliseconds. */
 const maxIdleMs = 2;
 
 /** Where the scheduler's time comes from. */
@@ -50,8 +52,9 @@ function isLarge({ heldMs }: Work): boolean {
  * Shares each turn of the event loop among all works that come in slices: one budget for all, small works before large ones, of both whoever came first.
  * A turn goes past its budget by one slice at most. A work alone has the budget for itself.
  *
- * After a turn in which large work went on, large work rests: for as long as that turn took, or until the event loop has had nothing to do for 2 ms. So whatever needs
- * little, sliced or not, has half of the event loop however much large work there is; and where there is nothing else, large work loses next to nothing.
+ * After a turn in which large work went on, large work rests: eight times as long as that turn took, or until the event loop has had nothing to do for 2 ms. So whatever
+ * needs little, sliced or not, has most of the event loop however much large work there is, with all that large work brings about besides its slices: bytes that
+ * arrive and leave, and memory to collect. Where there is nothing else, large work loses next to nothing.
  */
 export class TurnScheduler {
   private readonly host: TurnHost;
@@ -163,7 +166,7 @@ export class TurnScheduler {
 
   private beginRest(now: number, turnMs: number): void {
     this.hadLarge = false;
-    this.rest = { until: now + Math.min(turnMs, maxRestMs), idle: this.host.idle() + maxIdleMs };
+    this.rest = { until: now + Math.min(restShare * turnMs, maxRestMs), idle: this.host.idle() + maxIdleMs };
     if (this.large.size > 0) this.wakeAfterRest();
   }
 

@@ -34,7 +34,7 @@ export async function list(request: ResourceRequest): Promise<void> {
 
 async function answerOf(request: ResourceRequest, { selector, sort, extent }: ListOptions): Promise<ListAnswer> {
   const { served: { storage }, namespace, context } = request;
-  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector, sort, owner: context.user.name, room: readRoom(context), signal: context.signal };
+  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector, sort, room: readRoom(context), signal: context.signal };
   if (extent.type === 'all') return { found: await storage.stream({ ...query, order: 'sort' }), metadata: {}, fields: wholePageFields };
   if (extent.type === 'chunk') return chunk(request, query, extent);
   const { page, size, exactTotal } = extent;

@@ -12,6 +12,7 @@ export const copiesOfReplay = 2;
 export function readRoom(context: Pick<RequestContext, 'bytes'>, copies = copiesOfAnswer): ReadRoom {
   let isCounted = false;
   return {
+    owner: context.bytes.owner,
     admit: (size) => {
       isCounted = true;
       return context.bytes.admit(size * copies);

@@ -1,4 +1,4 @@
-import { decodeJson, decodeYamlInTurns, EventLoopTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
+import { decodeJsonInTurns, decodeYamlInTurns, isJsonObject, newBadRequest, type DecodeResult, type JsonObject } from '#pkg/apimachinery/index';
 import { parseContentType, readBody, type RequestBytes } from '#pkg/http/index';
 import type { WriteContext } from '../registry/served-resource.ts';
 import type { ResourceRequest } from './resource-request.ts';
@@ -29,10 +29,7 @@ export async function readTypedBody({ context, options }: ResourceRequest, accep
 export async function decode({ bytes, isYaml, memory }: RawBody, signal?: AbortSignal): Promise<DecodeResult> {
   if (bytes.length === 0) throw newBadRequest('the body of the request is empty');
   await memory.parse(bytes.length);
-  // Many bodies may have come at once.
-  const turns = new EventLoopTurns({ signal });
-  if (turns.due) await turns.next();
-  return isYaml ? decodeYamlInTurns(bytes) : decodeJson(bytes);
+  return isYaml ? decodeYamlInTurns(bytes, signal) : decodeJsonInTurns(bytes, signal);
 }
 
 /** The body as an object; see `noteFindings`. */

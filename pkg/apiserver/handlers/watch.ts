@@ -16,7 +16,7 @@ export async function watch(request: ResourceRequest): Promise<void> {
   const format = watchFormat(headers.accept);
   const lastEventId = format.isEventStream ? headers['last-event-id'] : undefined;
   const parameters = parseWatchParameters(context.query, options.watch, typeof lastEventId === 'string' ? lastEventId : undefined);
-  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], owner: context.user.name, room: readRoom(context), signal: context.signal };
+  const query: ListRequest = { ...(namespace === undefined ? {} : { namespace }), selector: parseSelector(context.query, served), sort: [], room: readRoom(context), signal: context.signal };
   const { bookmarks, durationMs } = parameters;
   const connection = new WatchConnection({ context, kind: kindOf(served), format, bookmarks, durationMs, options: options.watch, observer: options.watchObserver });
   const { recheck } = request;

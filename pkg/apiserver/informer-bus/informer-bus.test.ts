@@ -109,7 +109,7 @@ test('history asks for room before it is told, where it is large, and what comes
   const bus = new InformerBus({ changes: feed, log: quiet });
   const large = (revision: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(100_000) }) });
   const granted: (() => void)[] = [];
-  const room = { admit: (bytes: number) => new Promise<void>((resolve) => granted.push(() => resolve(expect(bytes).toBeGreaterThan(100_000)))), settle: () => undefined };
+  const room = { owner: 'user:a', admit: (bytes: number) => new Promise<void>((resolve) => granted.push(() => resolve(expect(bytes).toBeGreaterThan(100_000)))), settle: () => undefined };
   feed.tell(created(1));
   const small = { ...requestOf(0), selector: everything, room };
   await bus.watch(small);
@@ -140,7 +140,7 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('what is held of history is
   const sized = (revision: number, size: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(size) }) });
   feed.tell(sized(1, 400_000), sized(2, 1000), sized(3, 300_000), created(4));
   const settled: number[] = [];
-  const room = { admit: async () => undefined, settle: (bytes: number) => void settled.push(bytes) };
+  const room = { owner: 'user:a', admit: async () => undefined, settle: (bytes: number) => void settled.push(bytes) };
   await bus.watch({ ...requestOf(0), selector: everything, room });
   expect(settled.length).toBeGreaterThan(0);
   expect(settled.every((bytes) => bytes > 400_000)).toBe(true);

@@ -2,6 +2,6 @@ import type { ListQuery } from '#pkg/storage/index';
 import type { ListRequest } from './served-resource.ts';
 
 /** A request's list in the store's words. */
-export function listQuery({ namespace, selector, sort, owner, room, signal }: ListRequest): ListQuery {
-  return { selector, sort, signal, ...(namespace === undefined ? {} : { namespace }), ...(owner === undefined ? {} : { owner }), ...(room === undefined ? {} : { room }) };
+export function listQuery({ namespace, selector, sort, room, signal }: ListRequest): ListQuery {
+  return { selector, sort, signal, ...(namespace === undefined ? {} : { namespace }), ...(room === undefined ? {} : { room }) };
 }

@@ -69,8 +69,6 @@ export interface ListRequest {
   namespace?: string;
   selector: Selector;
   sort: Sort;
-  /** The user's name: one user alone never has all the places for long lists. */
-  owner?: string;
   /** Asked before much is read. */
   room?: ReadRoom;
   signal: AbortSignal;

@@ -4,7 +4,7 @@ import { childPath, itemPath } from './field-path.ts';
 import { objectMetaSchema } from './object-meta-schema.ts';
 
 /** Paths named in one answer; pruning itself goes on past them. */
-const MOST_PATHS = 100;
+const mostPaths = 100;
 
 /**
  * Removes fields the schema does not know, in place, and names the first 100 by JSON path.
@@ -13,38 +13,60 @@ const MOST_PATHS = 100;
  * unknown fields stay, and what is declared there is pruned by its own schema. `additionalProperties: true` keeps whole values.
  */
 export function pruneResource(object: JsonObject, schema: JsonSchema): string[] {
-  const paths: string[] = [];
-  pruneObject(object, schema, { path: '', paths, root: true });
-  return paths;
+  const pruning = new Pruning();
+  pruning.object(object, schema, true);
+  return pruning.unknown;
 }
 
 /** The same for a value that is not a resource of its own, such as a default. */
-export function pruneValue(value: JsonValue, schema: JsonSchema, path = '', paths: string[] = []): string[] {
-  if (Array.isArray(value)) {
-    const items = schema.items;
-    if (items) value.forEach((item, index) => pruneValue(item, items, itemPath(path, index), paths));
-  } else if (isJsonObject(value)) {
-    pruneObject(value, schema, { path, paths, root: false });
-  }
-  return paths;
+export function pruneValue(value: JsonValue, schema: JsonSchema): string[] {
+  const pruning = new Pruning();
+  pruning.value(value, schema);
+  return pruning.unknown;
 }
 
-function pruneObject(object: JsonObject, schema: JsonSchema, at: { path: string; paths: string[]; root: boolean }): void {
-  const embedded = !at.root && isEmbeddedResource(schema);
-  for (const key of Object.keys(object)) {
-    const value = object[key]!;
-    const path = childPath(at.path, key);
-    if ((at.root || embedded) && isResourceField(key)) {
-      if (embedded && key === 'metadata') pruneValue(value, objectMetaSchema, path, at.paths);
-      continue;
+class Pruning {
+  /** Paths of what was removed. */
+  readonly unknown: string[] = [];
+  /** To where the walk is; written out only for what is removed. */
+  readonly #way: (string | number)[] = [];
+
+  value(value: JsonValue, schema: JsonSchema): void {
+    if (Array.isArray(value)) {
+      const { items } = schema;
+      if (items === undefined) return;
+      for (const [index, item] of value.entries()) this.#step(index, item, items);
+    } else if (isJsonObject(value)) {
+      this.object(value, schema, false);
     }
-    const child = childSchema(schema, key);
-    if (child === undefined) {
-      if (preservesUnknownFields(schema)) continue;
-      delete object[key];
-      if (at.paths.length < MOST_PATHS) at.paths.push(path);
-    } else if (child !== 'any') {
-      pruneValue(value, child, path, at.paths);
+  }
+
+  object(object: JsonObject, schema: JsonSchema, isRoot: boolean): void {
+    const isEmbedded = !isRoot && isEmbeddedResource(schema);
+    for (const key of Object.keys(object)) {
+      if ((isRoot || isEmbedded) && isResourceField(key)) {
+        if (isEmbedded && key === 'metadata') this.#step(key, object[key]!, objectMetaSchema);
+        continue;
+      }
+      const child = childSchema(schema, key);
+      if (child === undefined) {
+        if (!preservesUnknownFields(schema)) this.#remove(object, key);
+      } else if (child !== 'any') {
+        this.#step(key, object[key]!, child);
+      }
     }
+  }
+
+  #step(to: string | number, value: JsonValue, schema: JsonSchema): void {
+    // Nothing is below a text or a number.
+    if (typeof value !== 'object' || value === null) return;
+    this.#way.push(to);
+    this.value(value, schema);
+    this.#way.pop();
+  }
+
+  #remove(object: JsonObject, key: string): void {
+    delete object[key];
+    if (this.unknown.length < mostPaths) this.unknown.push([...this.#way, key].reduce<string>((path, step) => (typeof step === 'number' ? itemPath(path, step) : childPath(path, step)), ''));
   }
 }

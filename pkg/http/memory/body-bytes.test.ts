@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { EventLoopTurns } from '#pkg/apimachinery/index';
 import { readBody } from '../read-body.ts';
 import { sendJson } from '../respond.ts';
 import { startTestServer, type TestServer } from '../start-test-server.ts';
@@ -31,6 +32,11 @@ async function begin(length: string): Promise<{ socket: Socket; send: (bytes: nu
   return { socket, send, answer };
 }
 
+function keepBusy(ms: number): void {
+  const begin = performance.now();
+  while (performance.now() - begin < ms);
+}
+
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise(setImmediate);
 }
@@ -54,6 +60,26 @@ describe.each([
     expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n3000000$/);
     await until(() => budget.moved.used === 0);
   });
+});
+
+test('a large body is taken in when nothing smaller wants the event loop', async () => {
+  await start(new ByteBudget({ total: 200_000 * kilobyte, parsed: 1 }));
+  const { send, answer } = await begin(declared(200_000));
+  const turns = new EventLoopTurns({ isLarge: true });
+  if (turns.due) await turns.next();
+  keepBusy(60);
+  let isAnswered = false;
+  // The event loop never has nothing to do, so that large work rests as long as it may.
+  const others = (): void => {
+    keepBusy(1);
+    if (!isAnswered) setImmediate(others);
+  };
+  others();
+  const begun = performance.now();
+  send(200_000);
+  expect(await answer).toMatch(/^HTTP\/1.1 200 [^]*\r\n200000$/);
+  isAnswered = true;
+  expect(performance.now() - begun).toBeGreaterThan(300);
 });
 
 test('bodies of which little has arrived keep nobody out, whatever they say that will come', async () => {

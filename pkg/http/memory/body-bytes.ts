@@ -1,9 +1,10 @@
+import { largeTurn } from '#pkg/apimachinery/index';
 import type { RequestContext } from '../request-context.ts';
 import { uncountedBytes } from './byte-budget.ts';
 
 /**
  * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says that will come. Where there is no room for
- * the next step nothing more is read until there is.
+ * the next step, or the event loop has smaller work to do, nothing more is read for now.
  *
  * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is (`TakeOptions.overdraws`), and whoever waits longer than
  * a request may is 429, and leaves its part to the others.
@@ -48,6 +49,7 @@ export class BodyBytes {
     while (this.#room < this.#size) this.#room *= 2;
     this.#room = Math.min(this.#room, most);
     await this.#context.bytes.admit(this.#room);
+    await largeTurn();
     if (this.#whole !== undefined) return;
     this.#whole = Buffer.allocUnsafeSlow(most);
     let at = 0;

@@ -31,6 +31,8 @@ export interface ParseOptions {
 
 /** What one request takes of the process's memory, from its body to its answer. Amounts are the most that it has at one time, not sums. */
 export interface RequestBytes {
+  /** Whose share it takes: a user's, or of who is not known a network's. */
+  readonly owner: string;
   /** So many it has now, of those that are counted. */
   readonly held: number;
   /** Resolves when there is room for so many bytes in all. @throws StatusError 429 where there is none in time, and what the signal aborted with. */
@@ -63,6 +65,10 @@ export class CountedRequestBytes implements RequestBytes {
     const owner = ownerOf(context);
     this.#moved = { owner, bytes: 0 };
     this.#parsed = { owner, bytes: 0 };
+  }
+
+  get owner(): string {
+    return this.#moved.owner;
   }
 
   get held(): number {
@@ -144,11 +150,10 @@ export class CountedRequestBytes implements RequestBytes {
 }
 
 /** Where there is no budget. */
-export const uncounted: RequestBytes = { held: 0, admit: () => Promise.resolve(), admitNow: () => true, note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
+export const uncounted: RequestBytes = { owner: '', held: 0, admit: () => Promise.resolve(), admitNow: () => true, note: nothing, lower: nothing, parse: () => Promise.resolve(nothing) };
 
 function nothing(): void {}
 
-/** Whose share a request takes: of who is not known, those of a network. */
 function ownerOf({ user, clientAddress }: AskingRequest): string {
   return user.name === anonymousUser.name ? `address:${networkOf(clientAddress)}` : `user:${user.name}`;
 }

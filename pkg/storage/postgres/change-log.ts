@@ -149,7 +149,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const size = Number(rows[0]!.page_bytes ?? 0);
     if (size <= briefBytes) return rows;
     await room?.admit(Math.min(size, readBytes));
-    return (await large.run(() => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
+    return (await large.run(room?.owner, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
   }
 
   /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */

@@ -103,7 +103,7 @@ export class KeyReader {
       const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
       await room.admit(rows[0]?.size ?? 0);
     }
-    const { rows } = await this.#largeReads.run(() => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
+    const { rows } = await this.#largeReads.run(room?.owner, () => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);
   }
 

@@ -1,27 +1,48 @@
 import { largeTurn } from '#pkg/apimachinery/index';
 
-/** Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection that takes megabytes. */
+/**
+ * Reads of large bodies under way at a time, few: what arrives of them holds the event loop, and no turn of it is given for that. Fewer, too, than there are
+ * connections: small ones never wait for a connection that takes megabytes.
+ */
 export class LargeReads {
   readonly #limit: number;
-  readonly #waiting: (() => void)[] = [];
+  /** By owner, in the order in which they have their turns. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   #running = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** In the order in which they came. */
-  async run<T>(read: () => Promise<T>): Promise<T> {
+  /** One owner's in the order in which they came; owners take turns. */
+  async run<T>(owner: string | undefined, read: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else await this.#turnOf(owner ?? '');
     try {
       await largeTurn();
       return await read();
     } finally {
       // Whoever is next takes over this one's place.
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (next === undefined) this.#running -= 1;
       else next();
     }
+  }
+
+  #turnOf(owner: string): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(owner);
+      if (waiting === undefined) this.#waiting.set(owner, [resolve]);
+      else waiting.push(resolve);
+    });
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [owner, [next, ...rest]] of this.#waiting) {
+      this.#waiting.delete(owner);
+      if (rest.length > 0) this.#waiting.set(owner, rest);
+      return next;
+    }
+    return undefined;
   }
 }

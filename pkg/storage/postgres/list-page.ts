@@ -45,9 +45,11 @@ export class PageReader {
   readonly #counter: ObjectCounter;
   readonly #bounds: MatchBounds;
   readonly #snapshots: Snapshots;
+  readonly #largeReads: LargeReads;
   readonly #room: PageRoom;
 
   constructor({ pool, counter, bounds, snapshots, large }: PageReaderOptions) {
+    this.#largeReads = large;
     this.#room = new PageRoom(pageBytes, large);
     this.#pool = pool;
     this.#counter = counter;
@@ -137,11 +139,11 @@ export class PageReader {
     const objects = `SELECT keys.position, ${cursorColumns} FROM keys JOIN ${list.from} USING (namespace, name) WHERE keys.position <= ${query.page * query.size}`;
     const { values } = list.parameters;
     await query.room?.admit(pieceBytes);
-    const snapshot = await this.#snapshots.begin(query.owner);
+    const snapshot = await this.#snapshots.begin(query.room?.owner);
     try {
       const { rows } = await snapshot.client.query<PageHeader>(headed(plan), values);
       const text = `WITH ${plan.keys} SELECT * FROM (${objects}) o ORDER BY position`;
-      const cursor = await ObjectCursor.open(snapshot, list.table, { text, values });
+      const cursor = await ObjectCursor.open({ snapshot, table: list.table, large: this.#largeReads }, { text, values });
       const { revision, ...rest } = facts(rows[0]!, query);
       return { ...rest, revision, items: [], rest: { revision, objects: cursor.objects(query.room), close: () => cursor.close() } };
     } catch (error) {

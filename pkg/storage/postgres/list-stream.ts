@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { ObjectStream, StoredObject, StreamQuery } from '../store.ts';
+import type { LargeReads } from './large-reads.ts';
 import { compileList, hasBody, objectColumns, storedObject, type BriefRow, type CompiledList } from './list-query.ts';
 import { cursorColumns, ObjectCursor, pieceBytes } from './object-cursor.ts';
 import { orderBy } from './query-compiler.ts';
@@ -17,10 +18,12 @@ interface FirstRow extends BriefRow {
 export class StreamReader {
   readonly #reads: Pool;
   readonly #snapshots: Snapshots;
+  readonly #large: LargeReads;
 
-  constructor(reads: Pool, snapshots: Snapshots) {
+  constructor({ reads, snapshots, large }: { reads: Pool; snapshots: Snapshots; large: LargeReads }) {
     this.#reads = reads;
     this.#snapshots = snapshots;
+    this.#large = large;
   }
 
   async read(table: Table, query: StreamQuery): Promise<ObjectStream> {
@@ -45,8 +48,8 @@ export class StreamReader {
   async #long(table: Table, query: StreamQuery): Promise<ObjectStream> {
     const list = compileList(table, query, 'ordered');
     await query.room?.admit(pieceBytes);
-    const snapshot = await this.#snapshots.begin(query.owner);
-    const cursor = await ObjectCursor.open(snapshot, table, { text: selectText(list, query, cursorColumns), values: list.parameters.values });
+    const snapshot = await this.#snapshots.begin(query.room?.owner);
+    const cursor = await ObjectCursor.open({ snapshot, table, large: this.#large }, { text: selectText(list, query, cursorColumns), values: list.parameters.values });
     try {
       const { rows } = await snapshot.client.query<{ revision: string }>('SELECT max(rev) AS revision FROM platform.change_log');
       return { revision: Number(rows[0]!.revision), objects: cursor.objects(query.room), close: () => cursor.close() };

@@ -1,7 +1,8 @@
-import { largeTurn } from '#pkg/apimachinery/index';
+import type { ObjectKey } from '#pkg/apimachinery/index';
 import type { ReadRoom } from '../read-room.ts';
 import { StorageError } from '../storage-error.ts';
 import type { StoredObject } from '../store.ts';
+import type { LargeReads } from './large-reads.ts';
 import { hasBody, storedObject, type BriefRow, type ObjectRow } from './list-query.ts';
 import { snapshotTime, type Snapshot } from './snapshots.ts';
 import { tableName, type Table } from './table.ts';
@@ -21,17 +22,25 @@ interface SizedRow extends BriefRow {
   size: number;
 }
 
+interface CursorSource {
+  snapshot: Snapshot;
+  table: Table;
+  large: LargeReads;
+}
+
 /** The objects of a statement, in its order, a few megabytes at a time however large each of them is. */
 export class ObjectCursor {
   readonly #snapshot: Snapshot;
   readonly #table: Table;
+  readonly #large: LargeReads;
   readonly #timer: NodeJS.Timeout;
   #expired = false;
   #closed = false;
 
-  private constructor(snapshot: Snapshot, table: Table) {
+  private constructor({ snapshot, table, large }: CursorSource) {
     this.#snapshot = snapshot;
     this.#table = table;
+    this.#large = large;
     this.#timer = setTimeout(() => {
       this.#expired = true;
       void this.close();
@@ -40,10 +49,10 @@ export class ObjectCursor {
   }
 
   /** `text` selects `cursorColumns`; the snapshot is the cursor's from here on, also where this fails. */
-  static async open(snapshot: Snapshot, table: Table, { text, values }: { text: string; values: unknown[] }): Promise<ObjectCursor> {
-    const cursor = new ObjectCursor(snapshot, table);
+  static async open(source: CursorSource, { text, values }: { text: string; values: unknown[] }): Promise<ObjectCursor> {
+    const cursor = new ObjectCursor(source);
     try {
-      await snapshot.client.query(`DECLARE objects NO SCROLL CURSOR FOR ${text}`, values);
+      await source.snapshot.client.query(`DECLARE objects NO SCROLL CURSOR FOR ${text}`, values);
       return cursor;
     } catch (error) {
       await cursor.close();
@@ -60,7 +69,7 @@ export class ObjectCursor {
         for (const piece of pieces(rows)) {
           // A list that has begun is not refused any more.
           room?.settle(sizeOf(piece));
-          yield await this.#complete(piece);
+          yield await this.#complete(piece, room?.owner);
         }
         if (rows.length < size) return;
         const average = sizeOf(rows) / rows.length;
@@ -85,19 +94,23 @@ export class ObjectCursor {
   }
 
   /** Large bodies come by their keys, from the same snapshot. */
-  async #complete(rows: readonly SizedRow[]): Promise<StoredObject[]> {
+  async #complete(rows: readonly SizedRow[], owner: string | undefined): Promise<StoredObject[]> {
     if (rows.every(hasBody)) return rows.map(storedObject);
     const large = rows.filter((row) => !hasBody(row));
-    await largeTurn();
-    this.#checkOpen();
-    const { rows: found } = await this.#snapshot.client.query<ObjectRow>(
-      `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
-        `JOIN ${tableName(this.#table)} m ON m.namespace = k.namespace AND m.name = k.name`,
-      [large.map(({ namespace }) => namespace), large.map(({ name }) => name)],
-    );
+    const found = await this.#large.run(owner, () => this.#bodies(large));
     // In one snapshot a revision is one object's.
     const bodies = new Map(found.map((row) => [row.rev, row]));
     return rows.map((row) => storedObject(hasBody(row) ? row : bodies.get(row.rev)!));
+  }
+
+  async #bodies(keys: readonly ObjectKey[]): Promise<ObjectRow[]> {
+    this.#checkOpen();
+    const { rows } = await this.#snapshot.client.query<ObjectRow>(
+      `SELECT m.namespace, m.name, m.rev, m.fingerprint, m.body FROM unnest($1::text[], $2::text[]) AS k(namespace, name) ` +
+        `JOIN ${tableName(this.#table)} m ON m.namespace = k.namespace AND m.name = k.name`,
+      [keys.map(({ namespace }) => namespace), keys.map(({ name }) => name)],
+    );
+    return rows;
   }
 
   /** The connection of one that is closed may be another list's by now. */

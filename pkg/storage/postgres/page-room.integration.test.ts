@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Database, silentLog } from '#pkg/database/index';
 import { createTestDatabase, type TestDatabase } from '../../testenv/test-database.ts';
+import type { ReadRoom } from '../read-room.ts';
 import { createOf, resourceOf, sampleModel, sampleObject } from '../storetest/sample-model.ts';
 import { PostgresStore } from './postgres-store.ts';
 
@@ -31,10 +32,10 @@ afterAll(async () => {
 /** How many bytes a list asked room for. */
 type List = (namespace: string) => Promise<{ found: number; asked: number[] }>;
 
-function listOf(read: (namespace: string, room: { admit: (bytes: number) => Promise<void>; settle: () => void }) => Promise<{ items: unknown[] }>): List {
+function listOf(read: (namespace: string, room: ReadRoom) => Promise<{ items: unknown[] }>): List {
   return async (namespace) => {
     const asked: number[] = [];
-    const { items } = await read(namespace, { admit: async (bytes) => void asked.push(bytes), settle: () => undefined });
+    const { items } = await read(namespace, { owner: 'user:a', admit: async (bytes) => void asked.push(bytes), settle: () => undefined });
     return { found: items.length, asked };
   };
 }
@@ -60,7 +61,7 @@ test('a continued chunk asks room for what changed since its snapshot, and count
   await Promise.all(written.map((from, i) => store.write({ type: 'update', resource, object: sampleObject(`o-${i}`, { namespace, spec: { text: 'x' } }), fingerprint: 'f1', from })));
   const asked: number[] = [];
   const settled: number[] = [];
-  const room = { admit: async (bytes: number) => void asked.push(bytes), settle: (bytes: number) => void settled.push(bytes) };
+  const room = { owner: 'user:a', admit: async (bytes: number) => void asked.push(bytes), settle: (bytes: number) => void settled.push(bytes) };
   const { items } = await store.chunk(resource, { ...query, namespace, limit, after: after!, room });
   expect(items.map(({ body }) => body.length > largeText.length)).toEqual([true, true, true]);
   // Once for the rows, by the size of those before, and once for what they were.

@@ -71,6 +71,8 @@ export interface PostgresStoreOptions {
 }
 
 const controlConnections = 6;
+/** Of large bodies at a time: PostgreSQL makes one ready while another is taken in. */
+const largeReads = 1;
 /** How long a statement that everything waits for may take. Milliseconds. */
 const controlTimeout = 10_000;
 /** What the server has to say that a statement took too long. Milliseconds. */
@@ -132,7 +134,7 @@ export class PostgresStore implements Store {
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
-    const large = new LargeReads(Math.max(1, readConnections / 2));
+    const large = new LargeReads(largeReads);
     this.#keys = new KeyReader(this.#reads, large);
     this.#claims = new ClaimReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
@@ -148,7 +150,7 @@ export class PostgresStore implements Store {
     const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds, large };
     this.#pages = new PageReader({ ...lists, snapshots });
     this.#chunks = new ChunkReader(lists);
-    this.#streams = new StreamReader(this.#reads, snapshots);
+    this.#streams = new StreamReader({ reads: this.#reads, snapshots, large });
     this.#compactor = new Compactor(database, this.#admin);
   }
 

@@ -87,7 +87,7 @@ export function changeCases(pair: () => StorePair): void {
     const { store } = pair();
     const start = await store.changes.catchUp();
     const asked: number[] = [];
-    const room = { admit: async (bytes: number) => void asked.push(bytes), settle: () => undefined };
+    const room = { owner: 'user:a', admit: async (bytes: number) => void asked.push(bytes), settle: () => undefined };
     await live(store, 'small', 3);
     const after = await store.changes.catchUp();
     expect((await store.changes.read(resource, start, room)).changes).toHaveLength(5);
