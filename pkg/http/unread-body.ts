@@ -3,6 +3,8 @@ import { EventLoopTurns } from '#pkg/apimachinery/index';
 
 /** For all of the body to arrive. Milliseconds. */
 const longestMs = 30_000;
+/** What arrives before it can be told to wait again. */
+const chunkBytes = 64 * 1024;
 
 /**
  * Takes in the rest of a body that nobody reads, as the event loop has time for it: a socket closed over unread bytes is reset, and the client may lose the answer.
@@ -16,6 +18,7 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
   const goOn = (): void => {
     if (socket.destroyed) return;
     timer = setTimeout(() => socket.destroy(), silenceMs);
+    turns.expect(chunkBytes);
     request.resume();
   };
   const end = (): void => {

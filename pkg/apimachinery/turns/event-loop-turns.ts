@@ -34,6 +34,11 @@ export class EventLoopTurns {
     return this.#scheduler.isDue(this.#work);
   }
 
+  /** Bytes are let in now, which arrive later and take their time of the event loop then. */
+  expect(bytes: number): void {
+    this.#scheduler.expect(bytes);
+  }
+
   /** Resolves in another turn of the event loop, or in what others leave of this one. @throws the signal's StatusError, or 504 */
   async next(): Promise<void> {
     if (this.#signal?.aborted !== true) await this.#scheduler.wait(this.#work);
@@ -41,10 +46,14 @@ export class EventLoopTurns {
   }
 }
 
-/** Resolves when a part of large work may be done: before something that reads, makes or sends hundreds of kilobytes. */
-export async function largeTurn(): Promise<void> {
+/**
+ * Resolves when a part of large work may be done: before something that reads, makes or sends hundreds of kilobytes.
+ * `arriving`: so many bytes are let in by it, which arrive later.
+ */
+export async function largeTurn(arriving = 0): Promise<void> {
   const turns = new EventLoopTurns({ isLarge: true });
   if (turns.due) await turns.next();
+  turns.expect(arriving);
 }
 
 /** A computation that can be left and gone on with at each `yield`. What it reads must not be changed by others meanwhile. */

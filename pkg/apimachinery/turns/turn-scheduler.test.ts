@@ -189,6 +189,29 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeLessThanOrEqual(1000 + 400 + 4 * loop.others);
   });
 
+  test('count bytes that are let in as time, which arrive in no slice', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 1;
+    const { scheduler } = loop;
+    let letIn = 0;
+    const works = Array.from({ length: 12 }, async () => {
+      await scheduler.wait(newWork(true));
+      letIn += 1;
+      // 4 ms.
+      scheduler.expect(1 << 20);
+    });
+    const each: number[] = [];
+    while (letIn < works.length) {
+      const before = letIn;
+      await loop.turn();
+      if (letIn > before) each.push(letIn - before);
+    }
+    await Promise.all(works);
+    expect(each).toEqual([3, 3, 3, 3]);
+    // Large work rests eight times as long as these take to arrive.
+    expect(loop.time).toBeGreaterThan(3 * 8 * 12);
+  });
+
   test('let large work go on after its rest, however much small work there is', async () => {
     const loop = new SteppedLoop();
     loop.others = 1;

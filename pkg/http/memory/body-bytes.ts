@@ -49,7 +49,7 @@ export class BodyBytes {
     while (this.#room < this.#size) this.#room *= 2;
     this.#room = Math.min(this.#room, most);
     await this.#context.bytes.admit(this.#room);
-    await largeTurn();
+    await largeTurn(this.#room - this.#size);
     if (this.#whole !== undefined) return;
     this.#whole = Buffer.allocUnsafeSlow(most);
     let at = 0;

@@ -1,8 +1,11 @@
 import { largeTurn } from '#pkg/apimachinery/index';
 
+/** Most are of about so many. */
+const usualBytes = 1024 * 1024;
+
 /**
- * Reads of large bodies under way at a time, few: what arrives of them holds the event loop, and no turn of it is given for that. Fewer, too, than there are
- * connections: small ones never wait for a connection that takes megabytes.
+ * Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection that takes megabytes, and what arrives
+ * of several at once would hold the event loop.
  */
 export class LargeReads {
   readonly #limit: number;
@@ -19,7 +22,7 @@ export class LargeReads {
     if (this.#running < this.#limit) this.#running += 1;
     else await this.#turnOf(owner ?? '');
     try {
-      await largeTurn();
+      await largeTurn(usualBytes);
       return await read();
     } finally {
       // Whoever is next takes over this one's place.
