@@ -71,8 +71,6 @@ export interface PostgresStoreOptions {
 }
 
 const controlConnections = 6;
-/** Of large bodies at a time: PostgreSQL makes one ready while another is taken in. */
-const largeReads = 1;
 /** How long a statement that everything waits for may take. Milliseconds. */
 const controlTimeout = 10_000;
 /** What the server has to say that a statement took too long. Milliseconds. */
@@ -134,7 +132,7 @@ export class PostgresStore implements Store {
     this.#notifications = new Notifications({ database, log });
     this.#catalog = new TableCatalog(this.#control);
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
-    const large = new LargeReads(largeReads);
+    const large = new LargeReads(Math.max(1, readConnections / 2));
     this.#keys = new KeyReader(this.#reads, large);
     this.#claims = new ClaimReader(this.#control);
     this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
