@@ -33,8 +33,8 @@ async function begin(length: string): Promise<{ socket: Socket; send: (bytes: nu
 }
 
 function keepBusy(ms: number): void {
-  const begin = performance.now();
-  while (performance.now() - begin < ms);
+  const since = performance.now();
+  while (performance.now() - since < ms);
 }
 
 async function until(isSo: () => boolean): Promise<void> {
