@@ -45,13 +45,12 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', size);
   }
-  // Node writes head and text as one, and would encode the bytes of a warning once more; for a text it takes three bytes a character until it is sent.
-  const mustEncode = typeof payload === 'string' && (size > uncountedBytes || context.warnings.length > 0);
   if (size > largeAnswerBytes) {
     await largeTurn();
     if (isAnswered(response)) return;
   }
-  if (mustEncode) payload = Buffer.from(payload as string);
+  // Node writes head and text as one, and would encode the bytes of a warning once more; for a text it takes three bytes a character until it is sent.
+  if (typeof payload === 'string' && (size > uncountedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
   if (size > uncountedBytes) {
     context.bytes.note(size);
     // What it was made of is needed no more.

@@ -3,8 +3,8 @@ import type { RequestContext } from '../request-context.ts';
 import { uncountedBytes } from './byte-budget.ts';
 
 /**
- * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says that will come. Where there is no room for
- * the next step, or the event loop has smaller work to do, nothing more is read for now.
+ * The bytes of one body as they arrive. A large one counts by what has come, in steps that double, not by what it says that will come. Nothing more is read
+ * until there is room for the next step, and the event loop has no smaller work to do.
  *
  * Bodies that each hold a part and wait for more come to an end: one at a time may have more than there is (`TakeOptions.overdraws`), and whoever waits longer than
  * a request may is 429, and leaves its part to the others.

@@ -41,9 +41,11 @@ export class LargeReads {
   }
 
   #next(): (() => void) | undefined {
-    for (const [owner, [next, ...rest]] of this.#waiting) {
+    for (const [owner, waiting] of this.#waiting) {
+      const next = waiting.shift();
+      // Behind the other owners.
       this.#waiting.delete(owner);
-      if (rest.length > 0) this.#waiting.set(owner, rest);
+      if (waiting.length > 0) this.#waiting.set(owner, waiting);
       return next;
     }
     return undefined;
