@@ -194,8 +194,9 @@ export class WriteLedger {
       violations.report('idempotency', () => ({ text: `repetitions of ${narrator.operation(first)} were told different revisions: ${[...told].join(', ')}`, records: [...attempts] }));
     }
     for (const late of attempts) {
-      if (late.outcome.type !== 'refused' || late.invoked < first.completed || passingStatuses.has(late.outcome.status)) continue;
-      violations.report('idempotency', () => ({ text: `${narrator.operation(late)} was refused, though ${narrator.operation(first)} had been acknowledged under its Idempotency-Key`, records: [first, late] }));
+      const { outcome } = late;
+      if (outcome.type !== 'refused' || late.invoked < first.completed || passingStatuses.has(outcome.status)) continue;
+      violations.report('idempotency', () => ({ text: `${narrator.operation(late)} was refused with ${outcome.status} ${outcome.reason}, though ${narrator.operation(first)} had been acknowledged under its Idempotency-Key: ${outcome.message ?? ''}`, records: [first, late] }));
     }
   }
 }

@@ -278,6 +278,22 @@ describe('idempotency', () => {
     expect((await posts.create(post('many'), writing({ idempotency: claim('many') }))).metadata.name).toBe('many');
   });
 
+  test('what another replica has carried out is told while a repetition is still in flight here', async () => {
+    await posts.create(post('overtaken'));
+    const idempotency = { ...claim('overtaken'), method: 'PATCH' };
+    let goOn = (): void => {};
+    const held = new Promise<() => void>((resolve) => (goOn = () => resolve(() => undefined)));
+    const memory = { room: { owner: 'u', admit: async () => undefined, settle: () => undefined }, parse: () => held };
+    const rename = (object: JsonObject): void => void (object['spec'] = { title: 'Renamed' });
+    const slow = posts.patch('overtaken', rename, writing({ idempotency, memory }));
+    expect((await failure(posts.storage.recall(idempotency))).code).toBe(409);
+    const others = ApiClient.of(pair.two.registry, 'blog.example.com', 'v1', 'posts');
+    const done = await others.patch('overtaken', rename, writing({ idempotency }));
+    expect((await posts.storage.recall(idempotency))?.uid).toBe(done.metadata.uid);
+    goOn();
+    expect(await slow).toEqual(done);
+  });
+
   test('a deletion is remembered too', async () => {
     await posts.create(post('del-once'));
     const idempotency = { ...claim('del'), method: 'DELETE' };

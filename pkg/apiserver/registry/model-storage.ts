@@ -58,9 +58,10 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async recall(claim: IdempotencyClaim, room?: ReadRoom): Promise<{ type: 'create' | 'update' | 'delete'; uid: string; object: Representation } | undefined> {
-    this.context.claims.check(claim, kindOf(this.context));
     const first = await this.translated(() => recallWrite(this.context, claim, room));
-    return first === undefined ? undefined : { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
+    if (first !== undefined) return { type: first.type, uid: this.uidOf(first.object), object: this.represent(first.object) };
+    this.context.claims.check(claim, kindOf(this.context));
+    return undefined;
   }
 
   async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
