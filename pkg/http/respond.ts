@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { largeTurn } from '#pkg/apimachinery/index';
+import { turnFor } from '#pkg/apimachinery/index';
 import { acceptsGzip } from './accept.ts';
 import { uncountedBytes } from './memory/byte-budget.ts';
 import type { RequestContext } from './request-context.ts';
@@ -12,8 +12,8 @@ const compress = promisify(gzip);
 /** Bodies from this size on are compressed for clients that accept it. */
 export const gzipThresholdBytes = 128 * 1024;
 
-/** Answers from this size on are sent when nothing smaller wants the event loop. */
-const largeAnswerBytes = 256 * 1024;
+/** Answers from this size on are sent in turns: hundreds that are ready at once would hold the event loop. */
+const pacedBytes = 16 * 1024;
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
@@ -45,12 +45,12 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', size);
   }
-  if (size > largeAnswerBytes) {
-    await largeTurn();
+  if (size > pacedBytes) {
+    await turnFor(size);
     if (isAnswered(response)) return;
   }
-  // Node writes head and text as one, and would encode the bytes of a warning once more; for a text it takes three bytes a character until it is sent.
-  if (typeof payload === 'string' && (size > uncountedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
+  // Node writes head and text as one, and would encode the bytes of a warning once more; a text that waits to be sent is copied as young memory is collected.
+  if (typeof payload === 'string' && (size > pacedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
   if (size > uncountedBytes) {
     context.bytes.note(size);
     // What it was made of is needed no more.

@@ -104,6 +104,26 @@ test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('a change larger than a pie
   bus.stop();
 });
 
+test.each([{ ringCount: 20_000 }, { ringCount: 0 }])('pieces of history that take their time leave the event loop to others between them: %j', async ({ ringCount }) => {
+  const feed = new Feed();
+  const bus = new InformerBus({ changes: feed, log: quiet, ringCount });
+  const large = (revision: number): Change => ({ ...created(revision), body: JSON.stringify({ text: 'x'.repeat(300_000) }) });
+  feed.tell(large(1), large(2), large(3));
+  let turn = 0;
+  const counting = setInterval(() => (turn += 1));
+  const turns: number[] = [];
+  const event = (): void => {
+    turns.push(turn);
+    // Longer than large work may hold the event loop.
+    for (const end = performance.now() + 15; performance.now() < end; );
+  };
+  const request = requestOf(0);
+  await bus.watch({ ...request, selector: everything, sink: { ...request.sink, event } });
+  clearInterval(counting);
+  expect(new Set(turns).size).toBe(3);
+  bus.stop();
+});
+
 test('history asks for room before it is told, where it is large, and what comes meanwhile is told after it', async () => {
   const feed = new Feed();
   const bus = new InformerBus({ changes: feed, log: quiet });

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
+import { isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, turnFor, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
 import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
@@ -117,6 +117,7 @@ export class InformerBus {
   private async catchUp(watcher: Watcher, { resource, signal, group, sink, room }: BusWatchRequest, modelId: number): Promise<void> {
     // Never less from one piece to the next: a watch that has begun rarely has to wait for room again.
     let held = unaskedSize;
+    let hasTurn = false;
     for (;;) {
       if (this.stopped) throw newServiceUnavailable('the server is stopping');
       if (signal?.aborted === true) watcher.stop();
@@ -124,7 +125,7 @@ export class InformerBus {
       if (watcher.isOver) return;
       const recent = this.ring.after(watcher.cursor, modelId);
       const piece = recent && firstPiece(recent);
-      const size = piece?.reduce((sum, { body }) => sum + body.length, 0) ?? 0;
+      const size = lengthOf(piece ?? []);
       if (size > held) {
         await room?.admit(size);
         held = size;
@@ -132,11 +133,17 @@ export class InformerBus {
         continue;
       }
       if (piece !== undefined && piece.length === recent!.length) {
+        if (size > unaskedSize && !hasTurn) {
+          await turnFor(size);
+          hasTurn = true;
+          continue;
+        }
         // From here to `attach` nothing is awaited, so no change comes between.
         watcher.replay(piece, this.delivered);
         if (!watcher.isOver) watcher.attach(() => this.delivered, addTo(this.watchers, modelId, watcher));
         return;
       }
+      hasTurn = false;
       const { changes, upTo } = piece === undefined ? await this.history(resource, watcher.cursor, room) : { changes: piece, upTo: piece.at(-1)!.revision };
       // Without progress this would go on for ever.
       if (upTo <= watcher.cursor) throw newServiceUnavailable('the change history cannot be read at present');
@@ -183,10 +190,16 @@ export class InformerBus {
 async function replayPaced(watcher: Watcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
   for (let rest = changes; rest.length > 0 && !watcher.isOver; ) {
     const piece = firstPiece(rest);
+    await turnFor(lengthOf(piece));
     watcher.replay(piece, piece.at(-1)!.revision);
     rest = rest.slice(piece.length);
     await sink.drained?.();
   }
+}
+
+/** In characters of bodies. */
+function lengthOf(changes: readonly Change[]): number {
+  return changes.reduce((sum, { body }) => sum + body.length, 0);
 }
 
 /** As many changes as fit, at least one. */

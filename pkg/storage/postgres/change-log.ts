@@ -7,7 +7,7 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { briefBytes, changeFromRow, markOf, readAll, readBytes, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
+import { briefBytes, changeFromRow, markOf, modelBytes, readAll, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
@@ -148,8 +148,9 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBriefly, values });
     const size = Number(rows[0]!.page_bytes ?? 0);
     if (size <= briefBytes) return rows;
-    await room?.admit(Math.min(size, readBytes));
-    return (await large.run(room?.owner, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
+    const bytes = Math.min(size, modelBytes);
+    await room?.admit(bytes);
+    return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
   }
 
   /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */

@@ -99,11 +99,14 @@ export class KeyReader {
   async #large(table: Table, { namespace, name }: ObjectKey, room: ReadRoom | undefined): Promise<StoredObject | undefined> {
     const from = `FROM ${tableName(table)} m WHERE namespace = $1 AND name = $2`;
     const values = [namespace, name];
+    // Larger than what comes at once, by how much is asked only where somebody's memory is counted.
+    let bytes = inlineBytes;
     if (room !== undefined) {
       const { rows } = await this.#pool.query<{ size: number }>(`SELECT octet_length(body) AS size ${from}`, values);
-      await room.admit(rows[0]?.size ?? 0);
+      bytes = rows[0]?.size ?? 0;
+      await room.admit(bytes);
     }
-    const { rows } = await this.#largeReads.run(room?.owner, () => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
+    const { rows } = await this.#largeReads.run({ owner: room?.owner, bytes }, () => this.#pool.query<ObjectRow>(`SELECT namespace, name, rev, fingerprint, body${keysOf(table)} ${from}`, values));
     return rows[0] === undefined ? undefined : storedWithKeys(rows[0]);
   }
 

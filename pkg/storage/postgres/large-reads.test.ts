@@ -13,7 +13,7 @@ class Reads {
   }
 
   ask(owner: string | undefined, ...names: string[]): void {
-    for (const name of names) this.outcomes.set(name, this.large.run(owner, () => this.#read(name)).catch((error: unknown) => error));
+    for (const name of names) this.outcomes.set(name, this.large.run({ owner, bytes: 1000 }, () => this.#read(name)).catch((error: unknown) => error));
   }
 
   async end(name: string, error?: Error): Promise<unknown> {

@@ -1,7 +1,10 @@
 import { largeTurn } from '#pkg/apimachinery/index';
 
-/** Most are of about so many. */
-const usualBytes = 1024 * 1024;
+export interface LargeRead {
+  owner: string | undefined;
+  /** Of bodies, about so many. */
+  bytes: number;
+}
 
 /**
  * Reads of large bodies under way at a time, fewer than there are connections: small ones never wait for a connection that takes megabytes, and what arrives
@@ -18,11 +21,11 @@ export class LargeReads {
   }
 
   /** One owner's in the order in which they came; owners take turns. */
-  async run<T>(owner: string | undefined, read: () => Promise<T>): Promise<T> {
+  async run<T>({ owner = '', bytes }: LargeRead, read: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
-    else await this.#turnOf(owner ?? '');
+    else await this.#turnOf(owner);
     try {
-      await largeTurn(usualBytes);
+      await largeTurn(bytes);
       return await read();
     } finally {
       // Whoever is next takes over this one's place.

@@ -172,7 +172,7 @@ export class ChunkReader {
     let rows = await read(unasked);
     if (isChangedCut(rows)) {
       await room?.admit(size + changedBytes);
-      rows = await this.#large.run(room?.owner, () => read({ bytes: changedBytes, oneMore: true }));
+      rows = await this.#large.run({ owner: room?.owner, bytes: changedBytes }, () => read({ bytes: changedBytes, oneMore: true }));
     }
     room?.settle(size + rows.reduce((sum, { prev, old }) => sum + (prev === null ? 0 : old.length), 0));
     const isCut = isChangedCut(rows) || rows.length > maxChanged;

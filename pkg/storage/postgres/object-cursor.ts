@@ -97,7 +97,7 @@ export class ObjectCursor {
   async #complete(rows: readonly SizedRow[], owner: string | undefined): Promise<StoredObject[]> {
     if (rows.every(hasBody)) return rows.map(storedObject);
     const large = rows.filter((row) => !hasBody(row));
-    const found = await this.#large.run(owner, () => this.#bodies(large));
+    const found = await this.#large.run({ owner, bytes: sizeOf(large) }, () => this.#bodies(large));
     // In one snapshot a revision is one object's.
     const bodies = new Map(found.map((row) => [row.rev, row]));
     return rows.map((row) => storedObject(hasBody(row) ? row : bodies.get(row.rev)!));

@@ -50,7 +50,7 @@ export class PageRoom {
       // Others may wait for its connection.
       if (holdsConnection) return read(this.#most);
       await room?.admit(bytes);
-      return this.#large.run(room?.owner, () => read(this.#most));
+      return this.#large.run({ owner: room?.owner, bytes }, () => read(this.#most));
     };
     const isLarge = expected > unasked.bytes;
     let result = isLarge ? await readMost(Math.min(expected, this.#most.bytes)) : await read(unasked);

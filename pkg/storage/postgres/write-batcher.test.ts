@@ -69,6 +69,16 @@ test('writes of one turn go together, and those that come while a batch is under
   expect([batcher.queueLength, batcher.queueBytes]).toEqual([0, 0]);
 });
 
+test('small writes wait for one large statement at most, and large ones for one batch of small ones', async () => {
+  const { sent, batcher } = begin();
+  for (const name of ['large-1', 'large-2', 'large-3']) batcher.add(writeOf(name, { size: 5_000_000 }));
+  await sent.until(1);
+  batcher.add(writeOf('a'));
+  await sent.until(2);
+  for (const name of ['b', 'c']) batcher.add(writeOf(name));
+  expect(await sent.until(5)).toEqual([['large-1'], ['a'], ['large-2'], ['b', 'c'], ['large-3']]);
+});
+
 const fence = (lease: string, transitions = 1): Fence => ({ namespace: 'svc-system', lease, transitions });
 const leaseTable = table(9, { resource: leases, namespaced: true, columns: [] });
 const leaseWrite = (name: string): PendingWrite => writeOf(name, { of: leaseTable, namespace: 'svc-system' });

@@ -5,6 +5,8 @@ import { fenceKey, isSameFence } from './lease-fence.ts';
 
 const maxOperations = 256;
 const maxBytes = 1_000_000;
+/** A write of more bytes holds up whatever goes with it, or waits for it. */
+const largeBytes = 256 * 1024;
 /** Models in one statement: its text grows with them, and so does the time to plan it. */
 const maxTables = 8;
 const maxWaiting = 10_000;
@@ -14,6 +16,8 @@ const maxWaitingBytes = 128 * 1024 * 1024;
  * Group commit: writes gather while one batch is in flight, and go as the next one. A batch holds one key, and one
  * value of a unique index and one claim, at most once: later writes of the same wait, in their order, for the next. So do those of a
  * second fence, and a lease's own writes never go with those that it fences.
+ *
+ * Where large writes wait too, every other batch has small ones only: these never wait for more than one statement of megabytes.
  */
 export class WriteBatcher {
   readonly #runner: Pick<BatchRunner, 'run'>;
@@ -21,6 +25,7 @@ export class WriteBatcher {
   readonly #outageLimit: number;
   #waiting: PendingWrite[] = [];
   #waitingBytes = 0;
+  #isLargeNext = false;
   #running: Promise<void> | undefined;
   #closed = false;
 
@@ -74,6 +79,17 @@ export class WriteBatcher {
   }
 
   #take(): PendingWrite[] {
+    if (!this.#isLargeNext) {
+      const small = this.#gather(isSmall);
+      this.#isLargeNext = this.#waiting.some((write) => !isSmall(write));
+      if (small.length > 0) return small;
+    }
+    this.#isLargeNext = false;
+    return this.#gather(() => true);
+  }
+
+  /** Of those that may go now, as many as fit in one batch. */
+  #gather(mayGo: (write: PendingWrite) => boolean): PendingWrite[] {
     const batch: PendingWrite[] = [];
     const left: PendingWrite[] = [];
     const taken = new Set<string>();
@@ -89,6 +105,7 @@ export class WriteBatcher {
       const { exclusives, size, table, fence } = write.operation;
       const lease = fence === undefined ? undefined : fenceKey(fence.namespace, fence.lease);
       const fits =
+        mayGo(write) &&
         (batch.length === 0 || bytes + size <= maxBytes) &&
         (tables.has(table.id) || tables.size < maxTables) &&
         (fence === undefined || fenceOfBatch === undefined || isSameFence(fence, fenceOfBatch)) &&
@@ -110,4 +127,8 @@ export class WriteBatcher {
     this.#waitingBytes = left.reduce((sum, write) => sum + write.operation.size, 0);
     return batch;
   }
+}
+
+function isSmall({ operation }: PendingWrite): boolean {
+  return operation.size <= largeBytes;
 }
