@@ -10,6 +10,14 @@ import { tableName, type Table } from './table.ts';
 
 /** Keys asked for in one statement. */
 const maxGroup = 256;
+/** And bodies, about, where they are known to be heavy. */
+const maxGroupBytes = 1024 * 1024;
+/** From here on it is a large read. */
+const largeGroupBytes = 256 * 1024;
+/** Of the objects of a namespace that were read lately, on average. */
+const heavyBytes = 4096;
+/** Namespaces of which that is known. */
+const maxHeavy = 4096;
 /** Bodies up to this size come with their row; a larger one comes alone, when there is room for it. */
 const inlineBytes = 64 * 1024;
 const inlineBody = `CASE WHEN octet_length(m.body) <= ${inlineBytes} THEN m.body END AS body`;
@@ -18,18 +26,22 @@ type KeyedRow = BriefRow & { keys?: string };
 
 interface PendingRead {
   key: ObjectKey;
+  owner: string | undefined;
   done(row: KeyedRow | undefined): void;
   failed(error: unknown): void;
 }
 
 /**
  * Reads by key. Those of one turn of the event loop go to PostgreSQL together, which costs both sides less than half;
- * each still begins after it was asked for, so it sees every write that was acknowledged by then.
+ * each still begins after it was asked for, so it sees every write that was acknowledged by then. Those of a namespace whose objects are heavy go apart,
+ * about a megabyte at a time: nobody waits for the bodies of others.
  */
 export class KeyReader {
   readonly #pool: Pool;
   readonly #largeReads: LargeReads;
   readonly #waiting = new Map<string, PendingRead[]>();
+  /** The average size of the objects that were read lately, by table and namespace, where that is heavy. */
+  readonly #heavy = new Map<string, number>();
 
   constructor(pool: Pool, large: LargeReads) {
     this.#pool = pool;
@@ -37,41 +49,47 @@ export class KeyReader {
   }
 
   async get(table: Table, key: ObjectKey, room?: ReadRoom): Promise<StoredObject | undefined> {
-    const row = await this.#brief(table, key);
+    const row = await this.#brief(table, key, room?.owner);
     if (row === undefined) return undefined;
     return hasBody(row) ? storedWithKeys(row) : this.#large(table, key, room);
   }
 
-  #brief(table: Table, key: ObjectKey): Promise<KeyedRow | undefined> {
+  #brief(table: Table, key: ObjectKey, owner: string | undefined): Promise<KeyedRow | undefined> {
     return new Promise((done, failed) => {
-      const read = { key, done, failed };
-      const statement = statementOf(table);
-      const group = this.#waiting.get(statement);
-      if (group !== undefined && group.length < maxGroup) {
+      const read = { key, owner, done, failed };
+      const size = this.#heavy.size === 0 ? undefined : this.#heavy.get(placeOf(table, key));
+      const queue = size === undefined ? statementOf(table) : `${statementOf(table)} ${placeOf(table, key)}`;
+      const group = this.#waiting.get(queue);
+      if (group !== undefined && group.length < (size === undefined ? maxGroup : maxGroupBytes / size)) {
         group.push(read);
         return;
       }
       const fresh = [read];
-      this.#waiting.set(statement, fresh);
+      this.#waiting.set(queue, fresh);
       setImmediate(() => {
-        if (this.#waiting.get(statement) === fresh) this.#waiting.delete(statement);
-        this.#send(table, fresh).catch((error: unknown) => {
+        if (this.#waiting.get(queue) === fresh) this.#waiting.delete(queue);
+        this.#sendSized(table, fresh, (size ?? 0) * fresh.length).catch((error: unknown) => {
           for (const each of fresh) each.failed(error);
         });
       });
     });
   }
 
+  async #sendSized(table: Table, reads: readonly PendingRead[], bytes: number): Promise<void> {
+    if (bytes <= largeGroupBytes) await this.#send(table, reads);
+    else await this.#largeReads.run({ owner: reads[0]!.owner, bytes }, () => this.#send(table, reads));
+  }
+
   async #send(table: Table, reads: readonly PendingRead[]): Promise<void> {
     const [first] = reads;
-    if (reads.length === 1) first!.done(await this.#one(table, first!.key));
+    if (reads.length === 1) this.#finish(table, first!, await this.#one(table, first!.key));
     else await this.#sendSeveral(table, reads);
   }
 
   /** One key that PostgreSQL cannot take does not fail the others. */
   async #sendSeveral(table: Table, reads: readonly PendingRead[]): Promise<void> {
     try {
-      for (const [i, row] of (await this.#several(table, reads)).entries()) reads[i]!.done(row);
+      for (const [i, row] of (await this.#several(table, reads)).entries()) this.#finish(table, reads[i]!, row);
     } catch (error) {
       if (classifyFailure(error) !== 'split') throw error;
       await Promise.all(reads.map((read) => this.#sendAlone(table, read)));
@@ -80,10 +98,26 @@ export class KeyReader {
 
   async #sendAlone(table: Table, read: PendingRead): Promise<void> {
     try {
-      read.done(await this.#one(table, read.key));
+      this.#finish(table, read, await this.#one(table, read.key));
     } catch (error) {
       read.failed(error);
     }
+  }
+
+  #finish(table: Table, read: PendingRead, row: KeyedRow | undefined): void {
+    // What is larger has not come with its row.
+    if (row?.body != null && (this.#heavy.size > 0 || row.body.length > heavyBytes)) this.#remember(placeOf(table, read.key), row.body.length);
+    read.done(row);
+  }
+
+  #remember(place: string, size: number): void {
+    const before = this.#heavy.get(place) ?? size;
+    const average = before + (size - before) / 8;
+    // The newest last.
+    this.#heavy.delete(place);
+    if (average <= heavyBytes) return;
+    this.#heavy.set(place, average);
+    if (this.#heavy.size > maxHeavy) this.#heavy.delete(this.#heavy.keys().next().value!);
   }
 
   async #one(table: Table, { namespace, name }: ObjectKey): Promise<KeyedRow | undefined> {
@@ -122,6 +156,10 @@ export class KeyReader {
     for (const row of rows) found[row.position - 1] = row;
     return found;
   }
+}
+
+function placeOf({ id }: Table, { namespace }: ObjectKey): string {
+  return `${id}/${namespace}`;
 }
 
 /** One that has computed columns reads them, and those change with its shape. */
