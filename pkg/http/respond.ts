@@ -12,8 +12,10 @@ const compress = promisify(gzip);
 /** Bodies from this size on are compressed for clients that accept it. */
 export const gzipThresholdBytes = 128 * 1024;
 
-/** Answers from this size on are sent in turns: hundreds that are ready at once would hold the event loop. */
-const pacedBytes = 16 * 1024;
+/** Answers from this size on are sent when nothing smaller wants the event loop. */
+const largeAnswerBytes = 256 * 1024;
+/** A text from this size on that waits to be sent would be copied each time that young memory is collected. */
+const encodedBytes = 16 * 1024;
 
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
@@ -45,12 +47,12 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Type', contentType);
     response.setHeader('Content-Length', size);
   }
-  if (size > pacedBytes) {
+  if (size > largeAnswerBytes) {
     await turnFor(size);
     if (isAnswered(response)) return;
   }
-  // Node writes head and text as one, and would encode the bytes of a warning once more; a text that waits to be sent is copied as young memory is collected.
-  if (typeof payload === 'string' && (size > pacedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
+  // Node writes head and text as one, and would encode the bytes of a warning once more.
+  if (typeof payload === 'string' && (size > encodedBytes || context.warnings.length > 0)) payload = Buffer.from(payload);
   if (size > uncountedBytes) {
     context.bytes.note(size);
     // What it was made of is needed no more.
