@@ -7,7 +7,7 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { briefBytes, changeFromRow, markOf, modelBytes, readAll, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
+import { briefBytes, changeFromRow, markOf, readAll, readBytes, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
@@ -148,7 +148,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
     const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBriefly, values });
     const size = Number(rows[0]!.page_bytes ?? 0);
     if (size <= briefBytes) return rows;
-    const bytes = Math.min(size, modelBytes);
+    const bytes = Math.min(size, readBytes);
     await room?.admit(bytes);
     return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
   }

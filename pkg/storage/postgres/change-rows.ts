@@ -4,9 +4,7 @@ import { changeTypes } from './operation.ts';
 /** Rows looked at a time. */
 export const readRows = 1000;
 /** Bodies read at a time, in bytes; a single larger row comes alone. */
-const readBytes = 4 * 1024 * 1024;
-/** The same of one model: many watches read at once. */
-export const modelBytes = 1024 * 1024;
+export const readBytes = 4 * 1024 * 1024;
 /** Bodies read without asking whether there is room, in bytes. */
 export const briefBytes = 64 * 1024;
 
@@ -17,11 +15,11 @@ const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::f
 export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 
 /** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
-function readText(condition: string, { bytes, header = '' }: { bytes: number; header?: string }): string {
+function readText(condition: string, header = ''): string {
   return (
     `SELECT meta.compacted, meta.epoch${header}, c.* FROM platform.meta LEFT JOIN LATERAL (` +
     `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (${pageText(condition)}) page) sized ` +
-    `WHERE before < ${bytes}) c ON true ORDER BY c.rev`
+    `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
   );
 }
 
@@ -33,14 +31,14 @@ function pageText(condition: string): string {
  * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
  * where one that none names is still there, all after it are too.
  */
-export const readAll = readText('', {
-  bytes: readBytes,
-  header: `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
+export const readAll = readText(
+  '',
+  `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
     `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
-});
+);
 const ofModel = ' AND rev <= $2 AND model = $3';
 /** Takes the revisions to read after and up to, and the model's number. */
-export const readModel = readText(ofModel, { bytes: modelBytes });
+export const readModel = readText(ofModel);
 /** The same where all of it is small; else one row without bodies, which says how large they are. */
 export const readModelBriefly =
   `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
