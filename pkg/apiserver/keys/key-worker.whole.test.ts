@@ -129,7 +129,8 @@ test('neighbours of what loops, or uses up the memory, get their keys all the sa
   const of = (hash: string) => objects.map((object) => worker.evaluate({ hash, text }, [{ function: 'f', multi: false }], [JSON.stringify(object)]));
   const [one, two] = await Promise.all([Promise.all(of('one')), Promise.all(of('two'))]);
   for (const rows of [one, two]) {
-    expect(rows.map((row) => row[0]![0])).toEqual(objects.map(({ i, loop, eat }) => (loop || eat ? { fault: expect.stringMatching(loop ? /longer than/ : /ran out of memory/) } : { values: [i] })));
+    // On a slow machine the time of the one that eats may be over before the memory is.
+    expect(rows.map((row) => row[0]![0])).toEqual(objects.map(({ i, loop, eat }) => (loop || eat ? { fault: expect.stringMatching(loop ? /longer than/ : /ran out of memory|could not be interrupted/) } : { values: [i] })));
   }
 }, 60_000);
 
