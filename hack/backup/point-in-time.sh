@@ -61,8 +61,9 @@ sleep 1
 create drill-lost
 ask /api/v1/namespaces/drill-before -X DELETE -o "$folder/answer"
 newest=$(ask /api/v1/namespaces | sed 's/.*"resourceVersion":"\([0-9]*\)".*"items".*/\1/')
-as_postgres psql -qAtc 'SELECT pg_switch_wal()' > "$folder/answer"
-until [ "$(as_postgres psql -qAtc 'SELECT last_archived_wal >= pg_walfile_name(pg_current_wal_lsn() - 1) FROM pg_stat_archiver')" = t ]; do sleep 0.1; done
+# The server goes on writing: what is waited for is the file that is full now, not the newest.
+segment=$(as_postgres psql -qAtc 'SELECT pg_walfile_name(pg_switch_wal())')
+until [ "$(as_postgres psql -qAtc "SELECT last_archived_wal >= '$segment' FROM pg_stat_archiver")" = t ]; do sleep 0.1; done
 
 # The recovery: everything stops, the base backup takes the place of the data, and PostgreSQL reads the archive up to the moment.
 svc_stop
