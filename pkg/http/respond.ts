@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { turnFor } from '#pkg/apimachinery/index';
+import { largeTurn } from '#pkg/apimachinery/index';
 import { acceptsGzip } from './accept.ts';
 import { uncountedBytes } from './memory/byte-budget.ts';
 import type { RequestContext } from './request-context.ts';
@@ -48,7 +48,7 @@ export async function send(context: RequestContext, status: number, contentType:
     response.setHeader('Content-Length', size);
   }
   if (size > largeAnswerBytes) {
-    await turnFor(size);
+    await largeTurn();
     if (isAnswered(response)) return;
   }
   // Node writes head and text as one, and would encode the bytes of a warning once more.

@@ -46,17 +46,11 @@ export class EventLoopTurns {
   }
 }
 
-/** Work on so many bytes at once is large. */
-const largeBytes = 256 * 1024;
-
-/** Resolves when so many bytes may be made or sent at once: where they are more than 256 KiB, when all small work has been done. */
-export async function turnFor(bytes: number): Promise<void> {
-  const turns = new EventLoopTurns({ isLarge: bytes > largeBytes });
-  if (turns.due) await turns.next();
-}
-
-/** Resolves when a part of large work may be done that lets in so many bytes, which arrive later. */
-export async function largeTurn(arriving: number): Promise<void> {
+/**
+ * Resolves when a part of large work may be done: before something that reads, makes or sends hundreds of kilobytes.
+ * `arriving`: so many bytes are let in by it, which arrive later.
+ */
+export async function largeTurn(arriving = 0): Promise<void> {
   const turns = new EventLoopTurns({ isLarge: true });
   if (turns.due) await turns.next();
   turns.expect(arriving);

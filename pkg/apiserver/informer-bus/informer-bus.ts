@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, turnFor, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
+import { EventLoopTurns, isComputedIndex, KeyNotComputed, newExpired, newServiceUnavailable, newTooLargeResourceVersion, newUnknownPath, type GroupResource, type Selector, type StatusError } from '#pkg/apimachinery/index';
 import { isStorageError, type Change, type ChangeFeed, type Incarnation, type ReadRoom } from '#pkg/storage/index';
 import type { WatchSink, WatchStream } from '../registry/served-resource.ts';
 import { ChangeEvent, type BodyReader } from './change-event.ts';
@@ -134,7 +134,7 @@ export class InformerBus {
       }
       if (piece !== undefined && piece.length === recent!.length) {
         if (size > unaskedSize && !hasTurn) {
-          await turnFor(size);
+          await turnFor(piece);
           hasTurn = true;
           continue;
         }
@@ -190,11 +190,17 @@ export class InformerBus {
 async function replayPaced(watcher: Watcher, sink: WatchSink, changes: readonly Change[]): Promise<void> {
   for (let rest = changes; rest.length > 0 && !watcher.isOver; ) {
     const piece = firstPiece(rest);
-    await turnFor(lengthOf(piece));
+    await turnFor(piece);
     watcher.replay(piece, piece.at(-1)!.revision);
     rest = rest.slice(piece.length);
     await sink.drained?.();
   }
+}
+
+/** Resolves when a piece may be told. A change that is larger than a piece is large work. */
+async function turnFor(piece: readonly Change[]): Promise<void> {
+  const turns = new EventLoopTurns({ isLarge: lengthOf(piece) > replayPiece });
+  if (turns.due) await turns.next();
 }
 
 /** In characters of bodies. */
