@@ -43,6 +43,20 @@ test('the rest of a refused body is taken in however long the event loop has oth
   expect(answers).toMatch(/^HTTP\/1.1 429 [^]*HTTP\/1.1 200 [^]*\{"read":"on"\}$/);
 });
 
+test('what has arrived while the event loop was held counts as sent', async () => {
+  started = await startTestServer(refuse, { limits: { lingerMs: 300 } });
+  const socket = await started.open();
+  const answers = readAll(socket);
+  socket.once('data', () => {
+    // The system takes over a part of it at once.
+    socket.write(Buffer.alloc(bodyBytes - 1));
+    socket.write(last);
+    for (const end = performance.now() + 900; performance.now() < end; );
+  });
+  socket.write(`${post}x`);
+  expect(await answers).toMatch(/^HTTP\/1.1 429 [^]*HTTP\/1.1 200 [^]*\{"read":"on"\}$/);
+});
+
 test('refused bodies leave nothing behind on their connection', async () => {
   const listeners: number[] = [];
   const counting: Handler = (context) => {

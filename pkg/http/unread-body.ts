@@ -15,14 +15,20 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
   const turns = new EventLoopTurns({ isLarge: true });
   const deadline = performance.now() + longestMs;
   let timer: NodeJS.Timeout | undefined;
+  let lastLook: NodeJS.Immediate | undefined;
+  const stopTimer = (): void => {
+    clearTimeout(timer);
+    clearImmediate(lastLook);
+  };
   const goOn = (): void => {
     if (socket.destroyed) return;
-    timer = setTimeout(() => socket.destroy(), silenceMs);
+    // Where the event loop was held, what has arrived meanwhile is read first.
+    timer = setTimeout(() => (lastLook = setImmediate(() => socket.destroy())), silenceMs);
     turns.expect(chunkBytes);
     request.resume();
   };
   const end = (): void => {
-    clearTimeout(timer);
+    stopTimer();
     socket.off('close', end);
   };
   request.on('data', () => {
@@ -30,9 +36,10 @@ export function takeInUnreadBody(request: IncomingMessage, silenceMs: number): v
       socket.destroy();
       return;
     }
+    clearImmediate(lastLook);
     timer?.refresh();
     if (!turns.due) return;
-    clearTimeout(timer);
+    stopTimer();
     request.pause();
     void turns.next().then(goOn);
   });
