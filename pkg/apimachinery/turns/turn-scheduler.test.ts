@@ -189,6 +189,22 @@ describe('the turns of the event loop', () => {
     expect(loop.time).toBeLessThanOrEqual(1000 + 400 + 4 * loop.others);
   });
 
+  test('do not take small work for large where one slice of it takes long', async () => {
+    const loop = new SteppedLoop();
+    loop.others = 5;
+    let largeSteps = 0;
+    const large = runInTurns(loop.work(200, () => (largeSteps += 1)), { scheduler: loop.scheduler, isLarge: true });
+    let isDone = false;
+    // Memory is collected meanwhile, say.
+    const small = runInTurns(loop.work(3, (step) => (loop.time += step === 1 ? 50 : 0)), { scheduler: loop.scheduler }).then(() => (isDone = true));
+    const before = largeSteps;
+    for (let turn = 0; turn < 3; turn += 1) await loop.turn();
+    expect([isDone, largeSteps]).toEqual([true, before]);
+    loop.others = 0;
+    await loop.turns();
+    await Promise.all([large, small]);
+  });
+
   test('count bytes that are let in as time, which arrive in no slice', async () => {
     const loop = new SteppedLoop();
     loop.others = 1;

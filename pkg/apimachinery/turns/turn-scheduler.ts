@@ -4,6 +4,8 @@ const standardBudgetMs = 10;
 const quantumMs = 1;
 /** Work that has held the event loop for so long is large. Milliseconds. */
 const largeMs = 3;
+/** What one slice counts for at most, in milliseconds: a pause that the machine or the collector of memory made in it says nothing of the work. */
+const maxSliceMs = largeMs / 2;
 /** How long large work rests: so many times as long as it went on, and so many milliseconds at most. */
 const restShare = 8;
 const maxRestMs = 400;
@@ -86,7 +88,7 @@ export class TurnScheduler {
   /** Should the work that asks let others go on? */
   isDue(work: Work): boolean {
     const now = this.begin();
-    if (this.present === work) work.heldMs += now - this.countedTo;
+    if (this.present === work) work.heldMs += Math.min(now - this.countedTo, maxSliceMs);
     this.present = work;
     this.countedTo = now;
     if (isLarge(work)) {
