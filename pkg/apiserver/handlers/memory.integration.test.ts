@@ -157,10 +157,10 @@ describe('a watch', () => {
     const budget = new ByteBudget({ total: 64 * megabyte, parsed: 64 * megabyte, maxWaitMs: 0 });
     await withBudget(budget, async (served) => {
       const unread: Socket[] = [];
-      // Each holds two objects, twice.
-      while (unread.length < 3) {
+      // Each holds one object, twice.
+      while (unread.length < 6) {
         unread.push(await openUnread(served, watch));
-        await waitUntil(() => budget.moved.used >= unread.length * 10_000_000);
+        await waitUntil(() => budget.moved.used >= unread.length * 5_000_000);
       }
       expect((await served.call('GET', watch)).body).toMatchObject({ code: 429, message: expect.stringContaining('of one user') });
       const lines = async (user: string): Promise<string[]> => {

@@ -7,7 +7,7 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { briefBytes, changeFromRow, markOf, readAll, readBytes, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
+import { briefBytes, changeFromRow, markOf, modelReadBytes, readAll, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
@@ -146,9 +146,10 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   async #modelRows(values: number[], room: ReadRoom | undefined): Promise<LogRow[]> {
     const { pool, large } = this.#options;
     const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBriefly, values });
-    const size = Number(rows[0]!.page_bytes ?? 0);
-    if (size <= briefBytes) return rows;
-    const bytes = Math.min(size, readBytes);
+    const { page_bytes, size: first } = rows[0]!;
+    const all = Number(page_bytes ?? 0);
+    if (all <= briefBytes) return rows;
+    const bytes = Math.max(Number(first), Math.min(all, modelReadBytes));
     await room?.admit(bytes);
     return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
   }

@@ -3,8 +3,10 @@ import { changeTypes } from './operation.ts';
 
 /** Rows looked at a time. */
 export const readRows = 1000;
-/** Bodies read at a time, in bytes; a single larger row comes alone. */
-export const readBytes = 4 * 1024 * 1024;
+/** Bodies read at a time, in bytes, where every process follows all changes; a single larger row comes alone. */
+const readBytes = 4 * 1024 * 1024;
+/** The same for the history of one model, which many watches may ask for at a time. */
+export const modelReadBytes = 1024 * 1024;
 /** Bodies read without asking whether there is room, in bytes. */
 export const briefBytes = 64 * 1024;
 
@@ -15,11 +17,11 @@ const columns = `${facts}, size, ${bodies.join(', ')}, extract(epoch FROM at)::f
 export const markOf = "coalesce(batch::text, extract(epoch FROM at)::text)";
 
 /** The header row comes even where no change does; sizes are summed so that large bodies come a few at a time. */
-function readText(condition: string, header = ''): string {
+function readText({ condition, bytes, header = '' }: { condition: string; bytes: number; header?: string }): string {
   return (
     `SELECT meta.compacted, meta.epoch${header}, c.* FROM platform.meta LEFT JOIN LATERAL (` +
-    `SELECT * FROM (SELECT *, sum(size) OVER (ORDER BY rev) - size AS before, count(*) OVER () AS page_rows FROM (${pageText(condition)}) page) sized ` +
-    `WHERE before < ${readBytes}) c ON true ORDER BY c.rev`
+    `SELECT * FROM (SELECT *, row_number() OVER (ORDER BY rev) AS position, sum(size) OVER (ORDER BY rev) AS so_far, count(*) OVER () AS page_rows FROM (${pageText(condition)}) page) sized ` +
+    `WHERE so_far <= ${bytes} OR position = 1) c ON true ORDER BY c.rev`
   );
 }
 
@@ -31,18 +33,20 @@ function pageText(condition: string): string {
  * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
  * where one that none names is still there, all after it are too.
  */
-export const readAll = readText(
-  '',
-  `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
+export const readAll = readText({
+  condition: '',
+  bytes: readBytes,
+  header:
+    `, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
     `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
-);
+});
 const ofModel = ' AND rev <= $2 AND model = $3';
 /** Takes the revisions to read after and up to, and the model's number. */
-export const readModel = readText(ofModel);
-/** The same where all of it is small; else one row without bodies, which says how large they are. */
+export const readModel = readText({ condition: ofModel, bytes: modelReadBytes });
+/** The same where all of it is small; else the first row without bodies, which says how large it is, and all of them. */
 export const readModelBriefly =
   `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
-  `SELECT ${facts}, written, mark, page_rows, page_bytes, ${bodies.map((body) => `CASE WHEN page_bytes <= ${briefBytes} THEN ${body} END AS ${body}`).join(', ')} ` +
+  `SELECT ${facts}, size, written, mark, page_rows, page_bytes, ${bodies.map((body) => `CASE WHEN page_bytes <= ${briefBytes} THEN ${body} END AS ${body}`).join(', ')} ` +
   `FROM (SELECT *, row_number() OVER (ORDER BY rev) AS position, count(*) OVER () AS page_rows, sum(size) OVER () AS page_bytes FROM (${pageText(ofModel)}) page) sized ` +
   `WHERE page_bytes <= ${briefBytes} OR position = 1) c ON true ORDER BY c.rev`;
 
@@ -57,6 +61,8 @@ export interface LogRow {
   page_rows: string | null;
   /** Of all of these, where that was asked for. */
   page_bytes?: string | null;
+  /** Of the row's bodies, in bytes. */
+  size: number | null;
   rev: string | null;
   mark: string | null;
   model: number;

@@ -105,6 +105,24 @@ export function changeCases(pair: () => StorePair): void {
     await expect(store.changes.read(resource, start, { ...room, admit: () => Promise.reject(newTooManyRequests('no room')) })).rejects.toMatchObject({ code: 429, message: 'no room' });
   });
 
+  test('large history comes 1 MiB at a time, a larger change alone, and room for no more is asked', async () => {
+    const { store } = pair();
+    let after = await store.changes.catchUp();
+    const asked: number[] = [];
+    const room = { owner: 'user:a', admit: async (bytes: number) => void asked.push(Math.round(bytes / 100_000)), settle: () => undefined };
+    const lengths = [600_000, 300_000, 300_000, 2_000_000, 100_000];
+    for (const [i, length] of lengths.entries()) await store.write(createOf(model, sampleObject(`piece-${i}`, { spec: { text: 'x'.repeat(length) } })));
+    const newest = await store.changes.catchUp();
+    const pieces: string[][] = [];
+    while (after < newest) {
+      const { changes, upTo } = await store.changes.read(resource, after, room);
+      pieces.push(changes.map(({ name }) => name));
+      after = upTo;
+    }
+    expect(pieces).toEqual([['piece-0', 'piece-1'], ['piece-2'], ['piece-3'], ['piece-4']]);
+    expect(asked).toEqual([10, 10, 20, 1]);
+  });
+
   test('compaction removes what is too old or too much, says so, and leaves a claim its outcome', async () => {
     const { store, other } = pair();
     const claim = { user: 'u', method: 'POST', path: '/compacted', key: 'k', bodyHash: 'h' };
