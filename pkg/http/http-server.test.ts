@@ -195,7 +195,7 @@ test('what is answered without a request has its id in the log', async () => {
 });
 
 describe('pipelined requests', () => {
-  test('are served 16 at a time, in order, and the connection is not read meanwhile', async () => {
+  test('are served one at a time, in order, and the connection is not read meanwhile', async () => {
     const { begun, finish, handler } = heldFirst();
     let served = 0;
     const { open } = await start(async (context) => {
@@ -207,14 +207,13 @@ describe('pipelined requests', () => {
     const head = `${post}Content-Length: 3\r\n\r\n`;
     socket.write(`${head}abc`.repeat(20) + head);
     const { request } = await begun.opened;
-    await waitUntil(() => served === 16);
     const before = request.socket.bytesRead;
     // Each piece ends within a body, where Node would read on.
     for (let piece = 0; piece < 20; piece += 1) {
       socket.write(`abc${head}`);
       for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
     }
-    expect([served, request.socket.bytesRead]).toEqual([16, before]);
+    expect([served, request.socket.bytesRead]).toEqual([1, before]);
     finish.open();
     socket.write(`abc${get}Connection: close\r\n\r\n`);
     expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', ...Array.from({ length: 41 }, () => 'HTTP/1.1 200')]);
@@ -233,8 +232,8 @@ describe('pipelined requests', () => {
       finish.open();
       return (await answers).match(/HTTP\/1\.1 20\d/g)?.length ?? 0;
     };
-    expect(await served(16 + 256)).toBe(272);
-    expect(await served(16 + 257)).toBe(0);
+    expect(await served(1 + 256)).toBe(257);
+    expect(await served(1 + 257)).toBe(0);
   });
 
   test('are all told when the connection is cut, and those that wait are not begun', async () => {
@@ -245,12 +244,36 @@ describe('pipelined requests', () => {
     });
     const socket = await open();
     socket.write(`${get}\r\n`.repeat(40));
-    await waitUntil(() => contexts.length === 16);
+    await waitUntil(() => contexts.length === 1);
     // A connection that is not read does not hear of its end before its time is over.
     contexts[0]!.request.socket.destroy();
     await server.close({ drainTimeoutMs: 20_000 });
-    expect(contexts.map(({ signal, response }) => [signal.aborted, response.destroyed])).toEqual(Array.from({ length: 16 }, () => [true, true]));
+    expect(contexts.map(({ signal, response }) => [signal.aborted, response.destroyed])).toEqual([[true, true]]);
     socket.destroy();
+  });
+
+  test('are not served behind one that is 429, which is the last answer of their connection', async () => {
+    const answers = [200, 429];
+    let served = 0;
+    const { raw } = await start(async (context) => {
+      await sendJson(context, answers[served]!, '{}');
+      served += 1;
+    });
+    const text = await raw(`${get}\r\n`.repeat(4));
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 429']);
+    expect(text.match(/connection: \S+/gi)).toEqual(['Connection: keep-alive', 'Connection: close']);
+    expect(served).toBe(2);
+  });
+
+  test('with nothing behind it, a 429 leaves its connection open', async () => {
+    const answers = [429, 200];
+    const { open } = await start((context) => sendJson(context, answers.shift()!, '{}'));
+    const socket = await open();
+    const text = readAll(socket);
+    socket.write(`${get}\r\n`);
+    await once(socket, 'data');
+    socket.write(`${get}Connection: close\r\n\r\n`);
+    expect((await text).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 429', 'HTTP/1.1 200']);
   });
 
   test('have their answers when a drain begins', async () => {
@@ -320,8 +343,8 @@ describe('connections beyond the limit', () => {
     const ask = (path: string): Promise<string> => raw(`GET ${path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`);
     const busy = await held(open);
     const unread = await open();
-    // With one more behind it than are served at a time.
-    unread.pause().on('error', () => undefined).write(`GET /large HTTP/1.1\r\nHost: h\r\n\r\n${`${get}\r\n`.repeat(16)}`);
+    // With one behind it, which waits for its turn.
+    unread.pause().on('error', () => undefined).write(`GET /large HTTP/1.1\r\nHost: h\r\n\r\n${get}\r\n`);
     await answered.opened;
     expect(await ask('/x')).toMatch(/^HTTP\/1.1 429 /);
     const now = performance.now.bind(performance);

@@ -329,7 +329,9 @@ export class HttpServer {
   private async serve({ request, response, pipeline, refusal }: { request: IncomingMessage; response: ServerResponse; pipeline: Pipeline; refusal: StatusError | undefined }): Promise<void> {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
-    const context = new ServerRequestContext(request, response, { log: this.log, draining: this.drain.signal, limits: this.limits, proxies: this.proxies, refusal: refused, memory: this.memory });
+    const { log, limits, proxies, memory } = this;
+    const dropPipelined = (): void => pipeline.dropWaiting(response);
+    const context = new ServerRequestContext(request, response, { log, limits, proxies, memory, draining: this.drain.signal, refusal: refused, dropPipelined });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;

@@ -39,6 +39,8 @@ export interface RequestContext {
   readonly signal: AbortSignal;
   /** Aborted when the server begins to drain: a watch ends cleanly then. */
   readonly draining: AbortSignal;
+  /** Where requests wait behind this one on its connection, they are not served, and the connection ends with this answer. */
+  dropPipelined(): void;
   /** Makes `signal` abort with this reason; the first reason stays. */
   abort(reason: Error): void;
 }

@@ -26,11 +26,13 @@ export function sendJson(context: RequestContext, status: number, body: string |
 
 /**
  * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where accepted, no body for HEAD, 204 and 304.
- * Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
+ * A 429 is the last answer of a connection on which more requests wait. Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
  */
 export async function send(context: RequestContext, status: number, contentType: string, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
   const { request, response } = context;
   if (isAnswered(response)) return;
+  // Each of them would be refused as well, and cost as much.
+  if (status === 429) context.dropPipelined();
   let payload = body;
   let size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (size > gzipThresholdBytes) {

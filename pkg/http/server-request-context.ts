@@ -27,6 +27,7 @@ interface ContextOptions {
   proxies: TrustedProxies;
   refusal?: StatusError | undefined;
   memory?: ContextMemory | undefined;
+  dropPipelined: () => void;
 }
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -47,6 +48,7 @@ export class ServerRequestContext implements RequestContext {
   waitedMs = 0;
   bodyTurn: BodyTurn | undefined;
   readonly draining: AbortSignal;
+  readonly dropPipelined: () => void;
   private readonly serverLog: Logger;
   private readonly proxies: TrustedProxies;
   private address: string | undefined;
@@ -63,6 +65,7 @@ export class ServerRequestContext implements RequestContext {
     this.memory = options.memory;
     this.proxies = options.proxies;
     this.draining = options.draining;
+    this.dropPipelined = options.dropPipelined;
     const sentId = request.headers['x-request-id'];
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
     this.traceId = traceIdOf(request.headers['traceparent']);
