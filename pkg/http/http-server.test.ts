@@ -276,6 +276,100 @@ describe('pipelined requests', () => {
     expect((await text).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 429', 'HTTP/1.1 200']);
   });
 
+  test('leave a body that nobody reads yet with the client, however many answers go before it', async () => {
+    const { begun, finish, handler } = heldFirst();
+    let served = 0;
+    const { open } = await start((context) => (++served > 15 ? handler(context) : ok(context)));
+    const socket = await open();
+    const answers = readAll(socket);
+    socket.write(`${`${get}\r\n`.repeat(16)}${post}Connection: close\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`);
+    const { request } = await begun.opened;
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(request.socket.bytesRead).toBeLessThan(300_000);
+    finish.open();
+    expect((await answers).match(/HTTP\/1\.1 20\d/g)).toHaveLength(17);
+  });
+
+  test('are not begun where they cannot be read', async () => {
+    const { begun, finish, handler } = heldFirst();
+    let served = 0;
+    const { open } = await start((context) => {
+      served += 1;
+      return handler(context);
+    });
+    const socket = await open();
+    const answers = readAll(socket);
+    socket.write(`${post}Content-Length: 0\r\n\r\n${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`);
+    await begun.opened;
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    finish.open();
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 400']);
+    expect(served).toBe(1);
+  });
+
+  test('with a CONNECT among them may be cut', async () => {
+    const { begun, handler } = heldFirst();
+    const { open } = await start(handler);
+    const socket = await open();
+    socket.write(`${post}Content-Length: 0\r\n\r\nCONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n`);
+    const { request, signal } = await begun.opened;
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    request.socket.destroy(new Error('reset'));
+    await waitUntil(() => signal.aborted);
+  });
+
+  test('are waited for by a drain, each to the end of its work', async () => {
+    const { begun, finish, handler } = heldFirst();
+    const worksOn = gate();
+    const { open, server } = await start(async (context) => {
+      await handler(context);
+      if (context.request.method === 'GET') await worksOn.opened;
+    });
+    const socket = await open();
+    const answers = readAll(socket);
+    socket.write(`${post}Content-Length: 0\r\n\r\n${get}\r\n`);
+    await begun.opened;
+    let isClosed = false;
+    const closed = server.close({ drainTimeoutMs: 20_000 }).then(() => (isClosed = true));
+    // The drain is past its beginning when nothing is accepted any more.
+    const isRefused = async (): Promise<boolean> => {
+      const late = await open().catch(() => undefined);
+      late?.destroy();
+      return late === undefined;
+    };
+    await waitUntil(isRefused);
+    finish.open();
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 200']);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    worksOn.open();
+    await closed;
+  });
+
+  test('are not begun when the time of a drain is over', async () => {
+    let served = 0;
+    const begun = gate();
+    const deaf = gate();
+    const { open, server } = await start(async ({ signal, request }) => {
+      served += 1;
+      if (request.method === 'POST') return deaf.opened;
+      begun.open();
+      await once(signal, 'abort');
+      throw signal.reason;
+    });
+    const other = await open();
+    other.write(`${post}Content-Length: 0\r\n\r\n`);
+    await waitUntil(() => served === 1);
+    const socket = await open();
+    const answers = readAll(socket);
+    socket.write(`${get}\r\n`.repeat(3));
+    await begun.opened;
+    await server.close({ drainTimeoutMs: 0 });
+    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503']);
+    expect(served).toBe(2);
+    deaf.open();
+  });
+
   test('have their answers when a drain begins', async () => {
     const { begun, finish, handler } = heldFirst();
     const { open, server } = await start(handler);

@@ -232,7 +232,8 @@ export class HttpServer {
     this.drain.abort(newServiceUnavailable('the server is shutting down'));
     await this.acceptWaiting(Math.min(longestBacklogMs, drainTimeoutMs / 4));
     const closed = this.stopListening();
-    const done = Promise.all([closed, this.idle()]);
+    // Between two requests of a connection none is under way.
+    const done = closed.then(() => this.idle());
     if (!(await endsWithin(Math.min(longestFarewellMs, drainTimeoutMs / 4), closed))) {
       this.isParting = true;
       // What has already arrived is read first, so that no whole request is lost.
@@ -243,6 +244,7 @@ export class HttpServer {
       for (const socket of [...this.fresh, ...this.greeting.values()]) socket.destroy();
     }
     if (await endsWithin(Math.max(0, deadline - performance.now()), done)) return;
+    for (const pipeline of this.pipelines.values()) pipeline.endAfterServed();
     for (const context of this.inFlight) context.abort(newServiceUnavailable('the server is shutting down'));
     // Time to say so to whoever still waits for an answer.
     await endsWithin(lastWordsMs, this.idle());
@@ -290,7 +292,8 @@ export class HttpServer {
     // The parser says the same of every further byte.
     if (this.broken.has(socket)) return;
     this.broken.add(socket);
-    const unanswered = this.pipelines.get(socket)?.unanswered ?? [];
+    const pipeline = this.pipelines.get(socket);
+    const unanswered = pipeline?.unanswered ?? [];
     const last = unanswered.at(-1);
     if (last === undefined) return answerParseError(error, socket, this.log);
     if (last.req.complete) return this.endAfterLast(socket);
@@ -300,15 +303,17 @@ export class HttpServer {
       else answerParseError(error, socket, this.log);
     };
     const before = unanswered.at(-2);
-    if (before === undefined) answer();
-    else before.once('close', answer);
+    if (before === undefined) return answer();
+    pipeline?.dropLast();
+    before.once('close', answer);
   }
 
   /** For CONNECT: Node has let go of the connection, but not of the answers that are due on it. */
   private endProxied(socket: Socket): void {
     const last = this.pipelines.get(socket)?.unanswered.at(-1);
     if (last === undefined) return answerRaw(socket, newBadRequest('this server is no proxy'), this.log);
-    socket.once('timeout', () => socket.destroy()).resume();
+    // Node has taken its own listeners off.
+    socket.on('error', ignore).once('timeout', () => socket.destroy()).resume();
     this.endAfterLast(socket);
   }
 
@@ -330,7 +335,7 @@ export class HttpServer {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const { log, limits, proxies, memory } = this;
-    const dropPipelined = (): void => pipeline.dropWaiting(response);
+    const dropPipelined = (): void => pipeline.dropWaiting();
     const context = new ServerRequestContext(request, response, { log, limits, proxies, memory, draining: this.drain.signal, refusal: refused, dropPipelined });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
@@ -341,7 +346,7 @@ export class HttpServer {
       this.afterClose(context);
       if (!running) this.release(context);
     });
-    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket)) pipeline.endAfter(response);
+    if (context.rejection !== undefined || isBeyond || this.admitted.isLastRequest(request.socket)) pipeline.endAfterServed();
     else if (this.drain.signal.aborted) pipeline.endAfterLast();
     try {
       await this.handler(context);

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** While more requests than these wait, nothing more is read: from a connection that is read, its end is heard. */
+/** While more requests than these wait, nothing more is read. So many are read ahead because the end of a connection is heard only while it is read. */
 const maxReadAhead = 16;
-/** Of requests that are read and not begun: each takes a few kB that no budget counts. */
+/** Of requests that are read and not begun: each takes a few kB, and the last one up to 64 KiB of its body, which no budget counts. */
 const maxWaiting = 256;
 /** Whose client reads nothing of its answers for so long may lose its connection to another. Milliseconds. */
 const unreadMs = 5000;
@@ -66,16 +66,22 @@ export class Pipeline {
     }
   }
 
-  /** The connection ends with the answer to the request being served now; those behind it are not served. */
-  endAfter(response: ServerResponse): void {
+  /** The connection ends with the answer to the request being served; those behind it are not served. */
+  endAfterServed(): void {
     this.isEnding = true;
     this.waiting.length = 0;
-    if (!response.headersSent) response.shouldKeepAlive = false;
+    if (this.served?.headersSent === false) this.served.shouldKeepAlive = false;
   }
 
   /** The same, unless nothing waits behind it. */
-  dropWaiting(response: ServerResponse): void {
-    if (this.waiting.length > 0) this.endAfter(response);
+  dropWaiting(): void {
+    if (this.waiting.length > 0) this.endAfterServed();
+  }
+
+  /** The newest request, which waits, is not served, and no other behind it. */
+  dropLast(): void {
+    this.isEnding = true;
+    this.waiting.pop();
   }
 
   /** The connection ends with its newest answer, unless that has begun already. */
@@ -101,9 +107,11 @@ export class Pipeline {
 
   private advance(): void {
     if (this.socket.destroyed) return;
+    const isHeld = this.waiting.length > maxReadAhead;
     const next = this.waiting.shift();
     if (next !== undefined) this.serve(next);
-    if (this.waiting.length <= maxReadAhead) this.socket.resume();
+    // Where it was Node that stopped reading, a body that nobody reads yet would be taken in.
+    if (isHeld && this.waiting.length <= maxReadAhead) this.socket.resume();
   }
 
   private holdBack(): void {

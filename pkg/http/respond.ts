@@ -26,13 +26,11 @@ export function sendJson(context: RequestContext, status: number, body: string |
 
 /**
  * Answers a request once, in full: Content-Type, Content-Length, the context's warnings, gzip over 128 KiB where accepted, no body for HEAD, 204 and 304.
- * A 429 is the last answer of a connection on which more requests wait. Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
+ * Does nothing where the client is gone or the answer was sent by the time-out; after an answer has begun, throws: that is a mistake of the caller.
  */
 export async function send(context: RequestContext, status: number, contentType: string, body: string | Buffer, headers?: AnswerHeaders): Promise<void> {
   const { request, response } = context;
   if (isAnswered(response)) return;
-  // Each of them would be refused as well, and cost as much.
-  if (status === 429) context.dropPipelined();
   let payload = body;
   let size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   if (size > gzipThresholdBytes) {
@@ -65,10 +63,14 @@ export async function send(context: RequestContext, status: number, contentType:
   else response.end(payload);
 }
 
-/** Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces. */
+/**
+ * Sets status, warnings and headers; a `Vary` is added to what is there, any other header replaces.
+ * Whoever is told to ask later (429) is not served what waits on the same connection: most of that would be refused too, at the same cost.
+ */
 export function beginAnswer(context: RequestContext, status: number, headers: AnswerHeaders | undefined): void {
   const { response, warnings } = context;
   response.statusCode = status;
+  if (status === 429) context.dropPipelined();
   if (warnings.length > 0) response.setHeader('Warning', warningHeaders(warnings));
   if (headers === undefined) return;
   for (const name of Object.keys(headers)) {

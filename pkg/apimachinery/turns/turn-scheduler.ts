@@ -4,7 +4,7 @@ const standardBudgetMs = 10;
 const quantumMs = 1;
 /** Work that has held the event loop for so long is large. Milliseconds. */
 const largeMs = 3;
-/** What one slice counts for at most, in milliseconds: a pause that the machine or the collector of memory made in it says nothing of the work. */
+/** What one slice counts for at most, in milliseconds: a pause for the garbage collector, or for another process, says nothing of the work. */
 const maxSliceMs = largeMs / 2;
 /** How long large work rests: so many times as long as it went on, and so many milliseconds at most. */
 const restShare = 8;
