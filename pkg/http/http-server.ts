@@ -335,8 +335,7 @@ export class HttpServer {
     const isBeyond = this.admitted.isBeyond(request.socket);
     const refused = isBeyond && !this.isProbe((request.url ?? '').split('?', 1)[0]!) ? tooManyConnections : refusal;
     const { log, limits, proxies, memory } = this;
-    const dropPipelined = (): void => pipeline.dropWaiting();
-    const context = new ServerRequestContext(request, response, { log, limits, proxies, memory, draining: this.drain.signal, refusal: refused, dropPipelined });
+    const context = new ServerRequestContext(request, response, { log, limits, proxies, memory, draining: this.drain.signal, refusal: refused, pipeline });
     this.inFlight.add(context);
     this.fresh.delete(request.socket);
     let open = true;

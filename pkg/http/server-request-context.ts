@@ -9,6 +9,7 @@ import type { ByteBudget } from './memory/byte-budget.ts';
 import { CountedRequestBytes, uncounted, type BytesObserver, type RequestBytes } from './memory/request-bytes.ts';
 import { originForm } from './origin-form.ts';
 import { parseRequestInfo, unparsedRequestInfo } from './parse-request-info.ts';
+import type { Pipeline } from './pipeline.ts';
 import type { BodyTurn, RequestContext } from './request-context.ts';
 import type { RequestInfo } from './request-info.ts';
 import { traceIdOf } from './trace-parent.ts';
@@ -27,7 +28,7 @@ interface ContextOptions {
   proxies: TrustedProxies;
   refusal?: StatusError | undefined;
   memory?: ContextMemory | undefined;
-  dropPipelined: () => void;
+  pipeline: Pipeline;
 }
 
 const idForm = /^[A-Za-z0-9._-]{1,64}$/;
@@ -48,9 +49,9 @@ export class ServerRequestContext implements RequestContext {
   waitedMs = 0;
   bodyTurn: BodyTurn | undefined;
   readonly draining: AbortSignal;
-  readonly dropPipelined: () => void;
   private readonly serverLog: Logger;
   private readonly proxies: TrustedProxies;
+  private readonly pipeline: Pipeline;
   private address: string | undefined;
   private requestLog: Logger | undefined;
   private controller: AbortController | undefined;
@@ -65,7 +66,7 @@ export class ServerRequestContext implements RequestContext {
     this.memory = options.memory;
     this.proxies = options.proxies;
     this.draining = options.draining;
-    this.dropPipelined = options.dropPipelined;
+    this.pipeline = options.pipeline;
     const sentId = request.headers['x-request-id'];
     this.id = typeof sentId === 'string' && idForm.test(sentId) ? sentId : randomUUID();
     this.traceId = traceIdOf(request.headers['traceparent']);
@@ -122,6 +123,10 @@ export class ServerRequestContext implements RequestContext {
       if (this.abortReason !== undefined) this.controller.abort(this.abortReason);
     }
     return this.controller.signal;
+  }
+
+  dropPipelined(): void {
+    this.pipeline.dropWaiting();
   }
 
   abort(reason: Error): void {

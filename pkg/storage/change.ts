@@ -46,8 +46,8 @@ export interface ChangeFeed {
   /** Resolves when `cursor` is at least `revision`; false if that takes longer than `timeoutMs`. */
   waitFor(revision: number, timeoutMs: number): Promise<boolean>;
   /**
-   * Changes of one model after a revision, at most up to `cursor` and 1 MiB of bodies at a time, or one change that is larger; `upTo` is how far the answer reaches. `room` is asked before more than 64 KiB
-   * are read, by default there is always room; whoever reads settles with it. StorageError Compacted.
+   * Changes of one model after a revision, at most up to `cursor` and 1 MiB of bodies at a time, or one change that is larger; `upTo` is how far the answer reaches.
+   * `room` is asked before more than 64 KiB are read, by default there is always room; whoever reads settles with it. StorageError Compacted.
    */
   read(resource: GroupResource, after: number, room?: ReadRoom): Promise<{ changes: Change[]; upTo: number }>;
   /** A model's present incarnation, asked of the database; undefined if there is none. */

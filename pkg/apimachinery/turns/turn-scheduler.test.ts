@@ -195,7 +195,7 @@ describe('the turns of the event loop', () => {
     let largeSteps = 0;
     const large = runInTurns(loop.work(200, () => (largeSteps += 1)), { scheduler: loop.scheduler, isLarge: true });
     let isDone = false;
-    // Memory is collected meanwhile, say.
+    // The garbage collector runs in one slice, say.
     const small = runInTurns(loop.work(3, (step) => (loop.time += step === 1 ? 50 : 0)), { scheduler: loop.scheduler }).then(() => (isDone = true));
     const before = largeSteps;
     for (let turn = 0; turn < 3; turn += 1) await loop.turn();

@@ -7,7 +7,7 @@ import { StorageError } from '../storage-error.ts';
 import { changesChannel } from './batch-statement.ts';
 import { checkEpoch, leaveEpoch } from './epoch.ts';
 import type { BatchSink } from './batch-runner.ts';
-import { briefBytes, changeFromRow, markOf, modelReadBytes, readAll, readModel, readModelBriefly, readRows, timeOf, type LogRow } from './change-rows.ts';
+import { briefBytes, changeFromRow, markOf, modelReadBytes, readLogText, readModelBrieflyText, readModelText, readRows, timeOf, type LogRow } from './change-rows.ts';
 import type { LargeReads } from './large-reads.ts';
 import type { Operation } from './operation.ts';
 import type { Peers } from './peers.ts';
@@ -145,13 +145,13 @@ export class ChangeLog implements ChangeFeed, BatchSink {
 
   async #modelRows(values: number[], room: ReadRoom | undefined): Promise<LogRow[]> {
     const { pool, large } = this.#options;
-    const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBriefly, values });
-    const { page_bytes, size: first } = rows[0]!;
-    const all = Number(page_bytes ?? 0);
+    const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBrieflyText, values });
+    const first = rows[0]!;
+    const all = Number(first.page_bytes ?? 0);
     if (all <= briefBytes) return rows;
-    const bytes = Math.max(Number(first), Math.min(all, modelReadBytes));
+    const bytes = Math.max(first.size ?? 0, Math.min(all, modelReadBytes));
     await room?.admit(bytes);
-    return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModel, values }))).rows;
+    return (await large.run({ owner: room?.owner, bytes }, () => pool.query<LogRow>({ name: 'read-model', text: readModelText, values }))).rows;
   }
 
   /** Nothing would tell a watch that it follows an incarnation which another replica dropped. */
@@ -225,7 +225,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#again = false;
       const known = this.#last;
       const asked = performance.now();
-      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readAll, values: [this.#cursor, known.revision] });
+      const { rows } = await this.#options.pool.query<LogRow>({ name: 'read-log', text: readLogText, values: [this.#cursor, known.revision] });
       if (this.#stopped) return;
       const compacted = Number(rows[0]!.compacted);
       const isThere = rows[0]!.known_mark === known.mark;

@@ -33,7 +33,7 @@ function pageText(condition: string): string {
  * Takes the revision to read after, and that of a row whose mark is asked for. Rows go from the old end, except that those which a claim names are spared:
  * where one that none names is still there, all after it are too.
  */
-export const readAll = readText({
+export const readLogText = readText({
   condition: '',
   bytes: readBytes,
   header:
@@ -42,9 +42,9 @@ export const readAll = readText({
 });
 const ofModel = ' AND rev <= $2 AND model = $3';
 /** Takes the revisions to read after and up to, and the model's number. */
-export const readModel = readText({ condition: ofModel, bytes: modelReadBytes });
+export const readModelText = readText({ condition: ofModel, bytes: modelReadBytes });
 /** The same where all of it is small; else the first row without bodies, which says how large it is, and all of them. */
-export const readModelBriefly =
+export const readModelBrieflyText =
   `SELECT meta.compacted, meta.epoch, c.* FROM platform.meta LEFT JOIN LATERAL (` +
   `SELECT ${facts}, size, written, mark, page_rows, page_bytes, ${bodies.map((body) => `CASE WHEN page_bytes <= ${briefBytes} THEN ${body} END AS ${body}`).join(', ')} ` +
   `FROM (SELECT *, row_number() OVER (ORDER BY rev) AS position, count(*) OVER () AS page_rows, sum(size) OVER () AS page_bytes FROM (${pageText(ofModel)}) page) sized ` +
