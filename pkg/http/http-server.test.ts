@@ -9,7 +9,7 @@ import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { readBody } from './read-body.ts';
 import type { Handler, RequestContext } from './request-context.ts';
 import { sendJson } from './respond.ts';
-import { gate, readAll, startTestServer, type TestServer } from './start-test-server.ts';
+import { answerOk, gate, heldFirst, readAll, startTestServer, type TestServer } from './start-test-server.ts';
 import { ServerCertificate } from './tls/server-certificate.ts';
 
 let started: TestServer[] = [];
@@ -19,32 +19,10 @@ afterEach(async () => {
   started = [];
 });
 
-async function start(handler: Handler = ok, limits: Partial<HttpServerLimits> = {}, isProbe: (path: string) => boolean = () => false): Promise<TestServer> {
+async function start(handler: Handler = answerOk, limits: Partial<HttpServerLimits> = {}, isProbe: (path: string) => boolean = () => false): Promise<TestServer> {
   const server = await startTestServer(handler, { limits, isProbe });
   started.push(server);
   return server;
-}
-
-function ok(context: RequestContext): Promise<void> {
-  return sendJson(context, 200, '{"ok":true}');
-}
-
-/** Answers the first request 201, once the test lets it, and others 200 when their body is there. */
-function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: ReturnType<typeof gate<void>>; handler: Handler } {
-  const begun = gate<RequestContext>();
-  const finish = gate();
-  let isFirst = true;
-  const handler: Handler = async (context) => {
-    if (!isFirst) {
-      await readBody(context);
-      return ok(context);
-    }
-    isFirst = false;
-    begun.open(context);
-    await finish.opened;
-    await sendJson(context, 201, '{}');
-  };
-  return { begun, finish, handler };
 }
 
 /** Of nobody: made for these tests, valid for 127.0.0.1. */
@@ -138,7 +116,7 @@ describe('what cannot be read behind a whole request leaves its answer alone, an
       // By then the parser has seen all there is.
       setImmediate(parsed.open);
       await parsed.opened;
-      await ok(context);
+      await answerOk(context);
     });
     const answer = await raw(`${get}\r\n${rest}`);
     expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(Array.from({ length: answers }, () => 'HTTP/1.1 200'));
@@ -194,212 +172,20 @@ test('what is answered without a request has its id in the log', async () => {
   }
 });
 
-describe('pipelined requests', () => {
-  test('are served one at a time, in order, and the connection is not read meanwhile', async () => {
-    const { begun, finish, handler } = heldFirst();
-    let served = 0;
-    const { open } = await start(async (context) => {
-      served += 1;
-      await handler(context);
-    });
-    const socket = await open();
-    const answers = readAll(socket);
-    const head = `${post}Content-Length: 3\r\n\r\n`;
-    socket.write(`${head}abc`.repeat(20) + head);
-    const { request } = await begun.opened;
-    const before = request.socket.bytesRead;
-    // Each piece ends within a body, where Node would read on.
-    for (let piece = 0; piece < 20; piece += 1) {
-      socket.write(`abc${head}`);
-      for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
-    }
-    expect([served, request.socket.bytesRead]).toEqual([1, before]);
-    finish.open();
-    socket.write(`abc${get}Connection: close\r\n\r\n`);
-    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', ...Array.from({ length: 41 }, () => 'HTTP/1.1 200')]);
-    expect(served).toBe(42);
-  });
-
-  test('end with their connection where more than 256 wait, which no budget of memory counts', async () => {
-    const served = async (count: number): Promise<number> => {
-      const { begun, finish, handler } = heldFirst();
-      const { open } = await start(handler);
-      const socket = await open();
-      socket.on('error', () => {});
-      const answers = readAll(socket);
-      socket.write(`${post}Content-Length: 0\r\n\r\n${`${get}\r\n`.repeat(count - 2)}${get}Connection: close\r\n\r\n`);
-      await begun.opened;
-      finish.open();
-      return (await answers).match(/HTTP\/1\.1 20\d/g)?.length ?? 0;
-    };
-    expect(await served(1 + 256)).toBe(257);
-    expect(await served(1 + 257)).toBe(0);
-  });
-
-  test('are all told when the connection is cut, and those that wait are not begun', async () => {
-    const contexts: RequestContext[] = [];
-    const { open, server } = await start(async (context) => {
-      contexts.push(context);
-      await once(context.response, 'close');
-    });
-    const socket = await open();
-    socket.write(`${get}\r\n`.repeat(40));
-    await waitUntil(() => contexts.length === 1);
-    // A connection that is not read does not hear of its end before its time is over.
-    contexts[0]!.request.socket.destroy();
-    await server.close({ drainTimeoutMs: 20_000 });
-    expect(contexts.map(({ signal, response }) => [signal.aborted, response.destroyed])).toEqual([[true, true]]);
-    socket.destroy();
-  });
-
-  test('are not served behind one that is 429, which is the last answer of their connection', async () => {
-    const answers = [200, 429];
-    let served = 0;
-    const { raw } = await start(async (context) => {
-      await sendJson(context, answers[served]!, '{}');
-      served += 1;
-    });
-    const text = await raw(`${get}\r\n`.repeat(4));
-    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 429']);
-    expect(text.match(/connection: \S+/gi)).toEqual(['Connection: keep-alive', 'Connection: close']);
-    expect(served).toBe(2);
-  });
-
-  test('with nothing behind it, a 429 leaves its connection open', async () => {
-    const answers = [429, 200];
-    const { open } = await start((context) => sendJson(context, answers.shift()!, '{}'));
-    const socket = await open();
-    const text = readAll(socket);
-    socket.write(`${get}\r\n`);
-    await once(socket, 'data');
-    socket.write(`${get}Connection: close\r\n\r\n`);
-    expect((await text).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 429', 'HTTP/1.1 200']);
-  });
-
-  test('leave a body that nobody reads yet with the client, however many answers go before it', async () => {
-    const { begun, finish, handler } = heldFirst();
-    let served = 0;
-    const { open } = await start((context) => (++served > 15 ? handler(context) : ok(context)));
-    const socket = await open();
-    const answers = readAll(socket);
-    socket.write(`${`${get}\r\n`.repeat(16)}${post}Connection: close\r\nContent-Length: 3000000\r\n\r\n${'x'.repeat(3_000_000)}`);
-    const { request } = await begun.opened;
-    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-    expect(request.socket.bytesRead).toBeLessThan(300_000);
-    finish.open();
-    expect((await answers).match(/HTTP\/1\.1 20\d/g)).toHaveLength(17);
-  });
-
-  test('are not begun where they cannot be read', async () => {
-    const { begun, finish, handler } = heldFirst();
-    let served = 0;
-    const { open } = await start((context) => {
-      served += 1;
-      return handler(context);
-    });
-    const socket = await open();
-    const answers = readAll(socket);
-    socket.write(`${post}Content-Length: 0\r\n\r\n${post}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n`);
-    await begun.opened;
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
-    finish.open();
-    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 400']);
-    expect(served).toBe(1);
-  });
-
-  test('with a CONNECT among them may be cut', async () => {
-    const { begun, handler } = heldFirst();
-    const { open } = await start(handler);
-    const socket = await open();
-    socket.write(`${post}Content-Length: 0\r\n\r\nCONNECT h:443 HTTP/1.1\r\nHost: h\r\n\r\n`);
-    const { request, signal } = await begun.opened;
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
-    request.socket.destroy(new Error('reset'));
-    await waitUntil(() => signal.aborted);
-  });
-
-  test('are waited for by a drain, each to the end of its work', async () => {
-    const { begun, finish, handler } = heldFirst();
-    const worksOn = gate();
-    const { open, server } = await start(async (context) => {
-      await handler(context);
-      if (context.request.method === 'GET') await worksOn.opened;
-    });
-    const socket = await open();
-    const answers = readAll(socket);
-    socket.write(`${post}Content-Length: 0\r\n\r\n${get}\r\n`);
-    await begun.opened;
-    let isClosed = false;
-    const closed = server.close({ drainTimeoutMs: 20_000 }).then(() => (isClosed = true));
-    // The drain is past its beginning when nothing is accepted any more.
-    const isRefused = async (): Promise<boolean> => {
-      const late = await open().catch(() => undefined);
-      late?.destroy();
-      return late === undefined;
-    };
-    await waitUntil(isRefused);
-    finish.open();
-    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 201', 'HTTP/1.1 200']);
-    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
-    expect(isClosed).toBe(false);
-    worksOn.open();
-    await closed;
-  });
-
-  test('are not begun when the time of a drain is over', async () => {
-    let served = 0;
-    const begun = gate();
-    const deaf = gate();
-    const { open, server } = await start(async ({ signal, request }) => {
-      served += 1;
-      if (request.method === 'POST') return deaf.opened;
-      begun.open();
-      await once(signal, 'abort');
-      throw signal.reason;
-    });
-    const other = await open();
-    other.write(`${post}Content-Length: 0\r\n\r\n`);
-    await waitUntil(() => served === 1);
-    const socket = await open();
-    const answers = readAll(socket);
-    socket.write(`${get}\r\n`.repeat(3));
-    await begun.opened;
-    await server.close({ drainTimeoutMs: 0 });
-    expect((await answers).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503']);
-    expect(served).toBe(2);
-    deaf.open();
-  });
-
-  test('have their answers when a drain begins', async () => {
-    const { begun, finish, handler } = heldFirst();
-    const { open, server } = await start(handler);
-    const socket = await open();
-    const answers = readAll(socket);
-    socket.write(`${post}Content-Length: 0\r\n\r\n${`${get}\r\n`.repeat(40)}`);
-    await begun.opened;
-    const closed = server.close({ drainTimeoutMs: 20_000 });
-    finish.open();
-    const text = await answers;
-    expect(text.match(/HTTP\/1\.1 20\d/g)).toHaveLength(41);
-    expect(text.match(/connection: close/gi)).toHaveLength(1);
-    await closed;
-  });
-});
-
 test('an upgrade to h2c, which some clients offer with every request, is passed over', async () => {
   const { raw } = await start();
   expect(await raw(`${get}Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 /);
 });
 
 test('headers that do not arrive are 408', async () => {
-  const { raw } = await start(ok, { headersTimeoutMs: 50 });
+  const { raw } = await start(answerOk, { headersTimeoutMs: 50 });
   expect(await raw('GET /livez HTTP/1.1\r\nHost: h\r\n')).toMatch(/^HTTP\/1.1 408 [^]*"code":408/);
 });
 
 describe('connections beyond the limit', () => {
   const isProbe = (path: string): boolean => path === '/livez';
   const okButHeld: Handler = async (context) => {
-    if (context.info.path !== '/held') return ok(context);
+    if (context.info.path !== '/held') return answerOk(context);
     context.response.flushHeaders();
     await once(context.signal, 'abort');
   };
@@ -475,7 +261,7 @@ describe('connections beyond the limit', () => {
   });
 
   test('of one address are closed, where that is limited', async () => {
-    const { open, server } = await start(ok, { connectionsPerAddress: 1 });
+    const { open, server } = await start(answerOk, { connectionsPerAddress: 1 });
     const first = await open();
     expect(await readAll(await open())).toBe('');
     expect(server.connections).toEqual({ open: 1, refused: { total: 0, address: 1, idle: 0 }, failedHandshakes: 0 });
@@ -484,14 +270,14 @@ describe('connections beyond the limit', () => {
 });
 
 test('a connection has no more requests than it may', async () => {
-  const { raw } = await start(ok, { requestsPerConnection: 2 });
+  const { raw } = await start(answerOk, { requestsPerConnection: 2 });
   const answers = await raw(`${get}\r\n`.repeat(2));
   expect(answers.match(/HTTP\/1.1 200 /g)).toHaveLength(2);
   expect(answers.match(/\r\nConnection: close\r\n/gi)).toHaveLength(1);
 });
 
 test('an idle connection is closed after its time, and so is one whose handler answered nothing', async () => {
-  const { open, raw, logs } = await start(async (context) => (context.info.path === '/none' ? undefined : ok(context)), { keepAliveTimeoutMs: 20 });
+  const { open, raw, logs } = await start(async (context) => (context.info.path === '/none' ? undefined : answerOk(context)), { keepAliveTimeoutMs: 20 });
   const socket = await open();
   socket.write(`${get}\r\n`);
   expect(await readAll(socket)).toMatch(/^HTTP\/1.1 200 /);
@@ -548,9 +334,9 @@ describe('close', () => {
       } else if (context.info.path === '/slow') {
         begun.open(context);
         await finish.opened;
-        await ok(context);
+        await answerOk(context);
       } else {
-        await ok(context);
+        await answerOk(context);
       }
     });
     const silent = readAll(await open());
@@ -626,7 +412,7 @@ describe('close', () => {
 
 test('speaks https, and survives a client that does not', async () => {
   const log = pino({ level: 'silent' });
-  const server = new HttpServer({ handler: ok, log });
+  const server = new HttpServer({ handler: answerOk, log });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
   const plain = connect(port, '127.0.0.1');
   plain.write(`${get}\r\n`);
@@ -640,7 +426,7 @@ test('speaks https, and survives a client that does not', async () => {
 });
 
 test('handshakes that are not done, from however many addresses, close no connection whose handshake is done', async () => {
-  const server = new HttpServer({ handler: ok, log: pino({ level: 'silent' }), limits: { connections: 140 } });
+  const server = new HttpServer({ handler: answerOk, log: pino({ level: 'silent' }), limits: { connections: 140 } });
   const { port } = await server.listen({ host: '127.0.0.1', port: 0, certificate: new ServerCertificate({ key: testKey, cert: testCertificate }) });
   const secure = connectTls({ port, host: '127.0.0.1', ca: testCertificate });
   const ask = async (): Promise<string> => {

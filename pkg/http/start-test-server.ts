@@ -6,7 +6,9 @@ import { HttpServer, type HttpServerLimits } from './http-server.ts';
 import { chain } from './filters/chain.ts';
 import { withRequestId } from './filters/with-request-id.ts';
 import { withStatus } from './filters/with-status.ts';
-import type { Filter, Handler } from './request-context.ts';
+import { readBody } from './read-body.ts';
+import type { Filter, Handler, RequestContext } from './request-context.ts';
+import { sendJson } from './respond.ts';
 import type { ContextMemory } from './server-request-context.ts';
 
 export interface TestAnswer {
@@ -83,4 +85,27 @@ export function gate<T = void>(): { opened: Promise<T>; open: (value: T) => void
     open = resolve;
   });
   return { opened, open };
+}
+
+/** A handler that answers at once. */
+export function answerOk(context: RequestContext): Promise<void> {
+  return sendJson(context, 200, '{"ok":true}');
+}
+
+/** A handler that answers the first request 201, once the test lets it, and others 200 when their body is there. */
+export function heldFirst(): { begun: ReturnType<typeof gate<RequestContext>>; finish: ReturnType<typeof gate<void>>; handler: Handler } {
+  const begun = gate<RequestContext>();
+  const finish = gate();
+  let isFirst = true;
+  const handler: Handler = async (context) => {
+    if (!isFirst) {
+      await readBody(context);
+      return answerOk(context);
+    }
+    isFirst = false;
+    begun.open(context);
+    await finish.opened;
+    await sendJson(context, 201, '{}');
+  };
+  return { begun, finish, handler };
 }
